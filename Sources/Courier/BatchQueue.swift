@@ -41,12 +41,22 @@ final class BatchQueue<Element: Sendable>: Sendable {
         return isAdded
     }
 
+    /// Returns elements that its consumer could not handle yet, even to a finished queue.
+    func putBack(_ elements: [Element]) {
+        let weight = elements.reduce(0) { $0 + weigh($1) }
+        state.withLock { state in
+            state.elements.append(contentsOf: elements)
+            state.weight += weight
+        }
+    }
+
     /// Ends the queue: it accepts no more elements, and the remaining ones are still delivered.
     func finish() {
         state.withLock { $0.isFinished = true }
         signal.finish()
     }
 
+    var isFinished: Bool { state.withLock(\.isFinished) }
     var count: Int { state.withLock { $0.elements.count } }
     var weight: Int { state.withLock { $0.weight } }
 

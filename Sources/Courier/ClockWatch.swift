@@ -10,7 +10,7 @@ import Verification
 ///
 /// Holds new work back while the clock is more than a minute off.
 package struct ClockWatch: Service {
-    private let courier: Courier
+    private let pipeline: Pipeline
     private let start: Duration
     private let lead: @Sendable () async -> Duration?
     private let logger: Logger
@@ -22,20 +22,20 @@ package struct ClockWatch: Service {
     /// `lead` returns the clock's lead over the database's clock; nil when the database does not answer.
     /// `shortInterval` is the time between two readings while the clock holds work back.
     package init(
-        _ courier: Courier,
+        _ pipeline: Pipeline,
         start: Duration,
         lead: @escaping @Sendable () async -> Duration?,
         every interval: Duration = .seconds(60),
         shortInterval: Duration = .seconds(5),
         logger: Logger
     ) {
-        self.courier = courier
+        self.pipeline = pipeline
         self.start = start
         self.lead = lead
         self.interval = interval
         self.shortInterval = shortInterval
         self.logger = logger
-        courier.hold(ClockStanding.Step(start) == .held)
+        pipeline.hold(ClockStanding.Step(start) == .held)
     }
 
     package func run() async throws {
@@ -59,7 +59,7 @@ package struct ClockWatch: Service {
 
     private func take(_ found: Duration, _ standing: inout ClockStanding) {
         let step = standing.take(found, at: .now)
-        courier.hold(standing.step == .held)
+        pipeline.hold(standing.step == .held)
         guard let step else { return }
         let event: LoggedEvent =
             switch step {
@@ -69,7 +69,7 @@ package struct ClockWatch: Service {
             }
         logger.log(
             event,
-            [.workerID: .text(courier.workerID), .leadMilliseconds: .integer(found.microseconds / 1000)]
+            [.workerID: .text(pipeline.workerID), .leadMilliseconds: .integer(found.microseconds / 1000)]
         )
     }
 }

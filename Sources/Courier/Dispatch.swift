@@ -2,7 +2,6 @@
 
 import Logging
 import Logs
-import ServiceLifecycle
 import Verification
 
 /// The second stage: submits claimed sends to their providers.
@@ -11,7 +10,7 @@ import Verification
 /// provider of its route or is released with a delay, so that a slow or broken provider delays no other. A claim is
 /// marked just before its first byte leaves, a whole batch in one statement. No database connection is held during a
 /// call to a provider, and every call ends well before the claim's lease.
-struct Dispatch: Service {
+struct Dispatch: Sendable {
     /// Sends claimed together, and the local time just before: the lease starts later, at the transaction.
     struct Claims: Sendable {
         let sends: [ClaimedSend]
@@ -53,8 +52,6 @@ struct Dispatch: Service {
     }
 
     let context: StageContext
-    let claims: BatchQueue<Claims>
-    let results: BatchQueue<SendResult>
     let router: SendRouter
     let handover: Handover
 
@@ -63,30 +60,21 @@ struct Dispatch: Service {
 
     private var desk: ProviderDesk { router.desk }
 
-    func run() async throws {
-        let ready = BatchQueue<Ready>()
-        await withGracefulShutdownHandler {
-            await withDiscardingTaskGroup { group in
-                group.addTask { await markAndCall(ready) }
-                await withDiscardingTaskGroup { waiting in
-                    for await batches in claims.batches(of: .max) {
-                        await context.progress.during(.dispatch) {
-                            for batch in batches { admit(batch, to: ready, &waiting) }
-                        }
-                    }
-                }
-                ready.finish()
-            }
-            results.finish()
-        } onGracefulShutdown: {
-            claims.finish()
-        }
+    init(context: StageContext, desk: ProviderDesk, policies: PolicySource, executor: (any TaskExecutor)?) {
+        self.context = context
+        self.executor = executor
+        router = SendRouter(desk: desk, policies: policies)
+        handover = Handover(context: context, desk: desk, policies: policies)
     }
 
-    // MARK: - Admission
+    // MARK: - Routing
 
     /// Queues sends whose provider is free now; sends that need a rate-limit token wait for it in tasks of their own.
-    private func admit(_ claims: Claims, to ready: BatchQueue<Ready>, _ waiting: inout DiscardingTaskGroup) {
+    func route(_ batches: [Claims], _ waiting: inout DiscardingTaskGroup) {
+        for claims in batches { route(claims, &waiting) }
+    }
+
+    private func route(_ claims: Claims, _ waiting: inout DiscardingTaskGroup) {
         context.settings.observe(.dispatchClaimed)
         var going: [Ready] = []
         var paused: [SendResult] = []
@@ -95,15 +83,15 @@ struct Dispatch: Service {
             case .now(let providers):
                 going.append(planned(send, of: claims, providers))
             case .inTurn(let providers):
-                waiting.addTask { await wait(send, of: claims, for: providers, ready) }
+                waiting.addTask { await wait(send, of: claims, for: providers) }
             case .paused(let pause) where pause >= send.timeLeft(since: claims.claimedAt):
                 paused.append(tooLate(send))
             case .paused(let pause):
                 paused.append(handBack(send, of: claims.claimedAt, for: min(pause, AttemptPlan.longestPause)))
             }
         }
-        if !going.isEmpty { ready.append(going) }
-        if !paused.isEmpty { results.append(paused) }
+        if !going.isEmpty { context.ready.append(going) }
+        if !paused.isEmpty { context.results.append(paused) }
     }
 
     private func planned(_ send: ClaimedSend, of claims: Claims, _ providers: [String]) -> Ready {
@@ -124,12 +112,7 @@ struct Dispatch: Service {
     }
 
     /// Waits until one of the send's providers has a rate-limit token for it, else releases the claim.
-    private func wait(
-        _ send: ClaimedSend,
-        of claims: Claims,
-        for candidates: [String],
-        _ going: BatchQueue<Ready>
-    ) async {
+    private func wait(_ send: ClaimedSend, of claims: Claims, for candidates: [String]) async {
         var providers = candidates
         var shortest = ProviderDesk.longestAbsence
         var crowded: String?
@@ -137,7 +120,7 @@ struct Dispatch: Service {
             if let pause = desk.pause(of: provider) {
                 shortest = min(shortest, pause)
             } else if await desk.turn(provider) {
-                going.append([planned(send, of: claims, providers)])
+                context.ready.append([planned(send, of: claims, providers)])
                 return
             } else {
                 crowded = crowded ?? provider
@@ -147,7 +130,7 @@ struct Dispatch: Service {
             providers.append(provider)
         }
         if let crowded { shortest = min(shortest, desk.sendAway(from: crowded)) }
-        results.append([handBack(send, of: claims.claimedAt, for: shortest)])
+        context.results.append([handBack(send, of: claims.claimedAt, for: shortest)])
     }
 
     /// Ends a send whose providers all stay paused until its message expires.
@@ -180,29 +163,23 @@ struct Dispatch: Service {
 
     // MARK: - Marking
 
-    private func markAndCall(_ ready: BatchQueue<Ready>) async {
-        await withDiscardingTaskGroup { group in
-            for await batch in ready.batches(of: context.settings.batchSize) {
-                group.addTask { await markAndCall(batch, ready) }
-            }
-        }
+    /// Marks a batch of claims and calls their providers; later batches do not wait for it.
+    func markAndCall(_ batch: [Ready], _ group: inout DiscardingTaskGroup) {
+        group.addTask { await markAndCall(batch) }
     }
 
-    /// Marks a batch of claims and calls their providers.
-    ///
-    /// Later batches do not wait for it.
-    private func markAndCall(_ batch: [Ready], _ ready: BatchQueue<Ready>) async {
+    private func markAndCall(_ batch: [Ready]) async {
         let marked = await context.progress.during(.dispatch) { await mark(batch) }
         await withDiscardingTaskGroup { group in
             for candidate in batch where marked.contains(candidate.send.claim) {
                 group.addTask(executorPreference: executor) {
-                    await context.progress.during(.call) { await call(candidate, ready) }
+                    await context.progress.during(.call) { await call(candidate) }
                 }
             }
             let left = batch.filter { !marked.contains($0.send.claim) }
             // The earlier attempts of these sends are known: write them.
             let called = left.filter(\.isCalled).compactMap { $0.plan.handedBack($0.send) }
-            if !called.isEmpty { results.append(called) }
+            if !called.isEmpty { context.results.append(called) }
             let uncalled = left.filter { !$0.isCalled }.map(\.send)
             if !uncalled.isEmpty { await giveBack(uncalled) }
         }
@@ -239,14 +216,16 @@ struct Dispatch: Service {
 
     // MARK: - Calling
 
-    private func call(_ candidate: Ready, _ ready: BatchQueue<Ready>) async {
+    private func call(_ candidate: Ready) async {
         switch await handover.outcome(of: candidate) {
         case .over(let outcome):
             context.inFlight.add(outcome.count - 1)
-            results.append(outcome)
+            context.results.append(outcome)
         case .goesOn(let next):
             // A stopping worker marks no more claims: another worker takes the send over.
-            if !ready.append([next]) { results.append([next.plan.handedBack(next.send)].compactMap(\.self)) }
+            if !context.ready.append([next]) {
+                context.results.append([next.plan.handedBack(next.send)].compactMap(\.self))
+            }
         }
     }
 }

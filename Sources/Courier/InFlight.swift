@@ -74,7 +74,9 @@ final class InFlight: Sendable {
     var count: Int { places.withLock(\.held) }
 
     /// The time to let a batch grow: zero while few sends are in flight, longer the more there are, in milliseconds.
-    func gathering(upTo milliseconds: Int) -> Duration { .milliseconds(min(milliseconds, count / 8)) }
+    func gathering(upTo milliseconds: Int) -> @Sendable () -> Duration {
+        { .milliseconds(min(milliseconds, self.count / 8)) }
+    }
 
     /// Reserves free places, up to a number, and returns how many it got.
     ///

@@ -14,29 +14,20 @@ import Verification
 /// provider never blocks a partition, and a rebalance never repeats a send.
 struct Intake: Service {
     let context: StageContext
-    let source: any RecordSource
+    let commits: OffsetCommits
     let screen: RecordScreen
-    let claims: BatchQueue<Dispatch.Claims>
-    let waiting = WaitingRecords()
+
+    private var waiting: WaitingRecords { commits.waiting }
 
     func run() async throws {
-        let commits = OffsetCommits(source: source, waiting: waiting, progress: context.progress) {
-            context.settings.observe(.intakeCommitted)
-        }
-        try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { await commits.run() }
-            defer { commits.finish() }
-            async let retries: Void = retryWaiting(commits)
-            try await withGracefulShutdownHandler {
-                var next = try await read()
-                while let (batch, screened) = next, await waitForRoom(batch) {
-                    next = try await decide(batch, screened, commits)
-                }
-            } onGracefulShutdown: {
-                source.stopReading()
-                context.inFlight.stopWaiting()
+        try await withGracefulShutdownHandler {
+            var next = try await read()
+            while let (batch, screened) = next, await waitForRoom(batch) {
+                next = try await decideAndRead(batch, screened)
             }
-            await retries
+        } onGracefulShutdown: {
+            commits.source.stopReading()
+            context.inFlight.stopWaiting()
         }
     }
 
@@ -44,25 +35,20 @@ struct Intake: Service {
     ///
     /// Reads ahead only after a full batch. At low load it reads after the decision, so that records accumulate into
     /// one batch.
-    private func decide(
+    private func decideAndRead(
         _ batch: SourceBatch,
-        _ screened: ScreenedRecords,
-        _ commits: OffsetCommits
+        _ screened: ScreenedRecords
     ) async throws -> (SourceBatch, ScreenedRecords)? {
         guard batch.records.count == largestBatch else {
-            guard await decide(batch, screened) else { return nil }
-            commits.add([batch.position])
-            return try await read()
+            return try await decide(batch, screened) ? read() : nil
         }
         async let ahead = read()
-        guard await decide(batch, screened) else { return nil }
-        commits.add([batch.position])
-        return try await ahead
+        return try await decide(batch, screened) ? ahead : nil
     }
 
     /// Reads and screens the next batch; nil when the worker stops.
     private func read() async throws -> (SourceBatch, ScreenedRecords)? {
-        guard let batch = try await source.nextBatch(maximum: largestBatch) else { return nil }
+        guard let batch = try await commits.source.nextBatch(maximum: largestBatch) else { return nil }
         return await context.progress.during(.intake) { (batch, await screen.screen(batch.records)) }
     }
 
@@ -71,7 +57,7 @@ struct Intake: Service {
 
     /// Reserves a place for each record of a batch, since each may become a send; false when the worker stops first.
     private func waitForRoom(_ batch: SourceBatch) async -> Bool {
-        while waiting.isFull, !Task.isStopping { await Task.pause(until: .now + .milliseconds(100)) }
+        await waiting.waitForRoom()
         return await context.inFlight.waitForRoom(batch.records.count)
     }
 
@@ -83,17 +69,18 @@ struct Intake: Service {
             let screened = screen.isCurrent(screened) ? screened : await screen.screen(batch.records)
             let (free, behind) = waiting.split(screened.candidates)
             let room = batch.records.count
-            guard let locked = await decide(screened.only(free), reserved: room) else { return false }
+            guard let locked = await record(screened.only(free), reserved: room) else { return false }
             waiting.add(behind + locked, at: batch.position)
+            commits.positions.append([batch.position])
             return true
         }
     }
 
-    /// Decides screened records, for whose sends places are reserved, and passes on the results.
+    /// Records decisions, for whose sends places are reserved, and passes them on.
     ///
     /// Returns the candidates whose rows another transaction locks; nil when the database stayed unreachable until the
     /// worker's stop.
-    private func decide(
+    private func record(
         _ screened: ScreenedRecords,
         reserved: Int,
         for taker: InFlight.Taker? = nil
@@ -168,36 +155,29 @@ struct Intake: Service {
     private func handOver(_ recorded: Recorded<Decided>) {
         context.outbox.append(recorded.outbox)
         guard !recorded.value.claims.sends.isEmpty else { return }
-        claims.append([recorded.value.claims])
+        context.claims.append([recorded.value.claims])
     }
 }
 
 // MARK: - Waiting records
 
 extension Intake {
-    /// Retries records whose rows another transaction locks, concurrently with new batches, until the worker stops.
+    /// Retries records whose rows another transaction locks, as many as there are places.
     ///
-    /// PostgreSQL sends no notification when a lock is released, so this polls. Offsets past a record are committed
-    /// only after its decision, so the records that wait at a stop are read again by the next worker.
-    private func retryWaiting(_ commits: OffsetCommits) async {
-        while !Task.isStopping {
-            await Task.pause(until: .now + .milliseconds(500))
-            let records = waiting.all
-            if records.isEmpty { continue }
-            context.logger.log(.intakeWaiting, [.records: LogValue(records.count)])
-            guard await context.progress.during(.intake, { await retry(records, commits) }) else { return }
+    /// PostgreSQL sends no notification when a lock is released. Offsets past a record are committed only after its
+    /// decision, so the records that wait at a stop are read again by the next worker.
+    func retryWaiting() async {
+        let count = waiting.all.count
+        if count == 0 { return }
+        context.logger.log(.intakeWaiting, [.records: LogValue(count)])
+        await context.progress.during(.intake) {
+            let room = context.inFlight.reserve(upTo: min(count, largestBatch), for: .waitingRecords)
+            let tried = waiting.next(upTo: room)
+            let screened = await screen.screen(tried.map(\.record))
+            let taker: InFlight.Taker? = room < count ? .waitingRecords : nil
+            guard let locked = await record(screened, reserved: room, for: taker) else { return }
+            waiting.tried(tried, leaving: Set(locked.map(\.place)))
+            commits.positions.append(tried.map(\.position))
         }
-    }
-
-    /// Retries as many records as there are places; false when the database stayed unreachable until the worker's stop.
-    private func retry(_ records: [WaitingRecord], _ commits: OffsetCommits) async -> Bool {
-        let room = context.inFlight.reserve(upTo: min(records.count, largestBatch), for: .waitingRecords)
-        let tried = waiting.next(upTo: room)
-        let screened = await screen.screen(tried.map(\.record))
-        let taker: InFlight.Taker? = room < records.count ? .waitingRecords : nil
-        guard let locked = await decide(screened, reserved: room, for: taker) else { return false }
-        waiting.tried(tried, leaving: Set(locked.map(\.place)))
-        commits.add(tried.map(\.position))
-        return true
     }
 }

@@ -12,26 +12,20 @@ import Verification
 /// receipts.
 struct Receipts: Service {
     let context: StageContext
-    let source: any RecordSource
+    let commits: OffsetCommits
     let secrets: InForce<ReceiptSecrets>
     let desk: ProviderDesk
-    let waiting = WaitingRecords()
+
+    private var waiting: WaitingRecords { commits.waiting }
 
     func run() async throws {
-        let commits = OffsetCommits(source: source, waiting: waiting, progress: context.progress) {}
-        try await withThrowingDiscardingTaskGroup { group in
-            group.addTask { await commits.run() }
-            defer { commits.finish() }
-            async let retries: Void = retryWaiting(commits)
-            try await withGracefulShutdownHandler {
-                while let batch = try await source.nextBatch(maximum: context.settings.batchSize), await record(batch) {
-                    commits.add([batch.position])
-                    while waiting.isFull, !Task.isStopping { await Task.pause(until: .now + .milliseconds(100)) }
-                }
-            } onGracefulShutdown: {
-                source.stopReading()
+        let (source, maximum) = (commits.source, context.settings.batchSize)
+        try await withGracefulShutdownHandler {
+            while let batch = try await source.nextBatch(maximum: maximum), await record(batch) {
+                await waiting.waitForRoom()
             }
-            await retries
+        } onGracefulShutdown: {
+            source.stopReading()
         }
     }
 
@@ -41,6 +35,7 @@ struct Receipts: Service {
             context.settings.observe(.receiptsRead)
             guard let locked = await record(batch.records) else { return false }
             waiting.add(locked.map { WaitingRecord(receipt: $0, at: batch.position) })
+            commits.positions.append([batch.position])
             return true
         }
     }
@@ -79,20 +74,15 @@ struct Receipts: Service {
         }
     }
 
-    /// Retries waiting receipts, concurrently with new batches, until the worker stops.
-    ///
-    /// The next worker reads the remaining ones again.
-    private func retryWaiting(_ commits: OffsetCommits) async {
-        while !Task.isStopping {
-            await Task.pause(until: .now + .milliseconds(500))
-            let tried = waiting.next(upTo: context.settings.batchSize)
-            if tried.isEmpty { continue }
-            context.logger.log(.receiptsWaiting, [.records: LogValue(waiting.all.count)])
-            let locked = await context.progress.during(.receipts) { await record(tried.map(\.record)) }
-            guard let locked else { return }
-            waiting.tried(tried, leaving: Set(locked.map { RecordPlace($0) }))
-            commits.add(tried.map(\.position))
-        }
+    /// Retries waiting receipts; those that wait at a stop are read again by the next worker.
+    func retryWaiting() async {
+        let tried = waiting.next(upTo: context.settings.batchSize)
+        if tried.isEmpty { return }
+        context.logger.log(.receiptsWaiting, [.records: LogValue(waiting.all.count)])
+        let locked = await context.progress.during(.receipts) { await record(tried.map(\.record)) }
+        guard let locked else { return }
+        waiting.tried(tried, leaving: Set(locked.map { RecordPlace($0) }))
+        commits.positions.append(tried.map(\.position))
     }
 
     /// Records the delivery times of messages, from the creation time in the send's id to the arrival.

@@ -3,68 +3,48 @@
 import Formats
 import Logging
 import Logs
-import ServiceLifecycle
 import Verification
 
 /// The third stage: writes the outcomes of sends, many in one transaction.
-struct Record: Service {
+struct Record: Sendable {
     let context: StageContext
-    let results: BatchQueue<SendResult>
 
-    /// Runs until the previous stage has finished the queue and every result is written.
-    func run() async throws {
-        let waiting = BatchQueue<SendResult>()
-        await withDiscardingTaskGroup { group in
-            group.addTask { await recordWaiting(waiting) }
-            let moment = { @Sendable in context.inFlight.gathering(upTo: 5) }
-            for await batch in results.batches(of: context.settings.batchSize, after: moment) {
-                let rest = await write(batch)
-                if !rest.isEmpty { waiting.append(rest) }
-            }
-            waiting.finish()
-        }
-        context.outbox.finish()
-        await waitForShutdown()
+    /// The results whose rows another transaction locks: retried concurrently with new ones.
+    let locked = BatchQueue<SendResult>()
+
+    /// Writes results.
+    func write(_ batch: [SendResult]) async {
+        let rest = await writeUnlocked(batch)
+        if !rest.isEmpty { locked.append(rest) }
     }
 
-    /// Retries results whose rows another transaction locks, concurrently with new ones, until all are written or the
-    /// drain timeout ends.
-    private func recordWaiting(_ waiting: BatchQueue<SendResult>) async {
-        var last: [SendResult] = []
-        for await batch in waiting.batches(of: context.settings.batchSize) {
-            let rest = await writeLater(batch)
-            if !waiting.append(rest) { last += rest }
-        }
-        while !last.isEmpty, !Task.isCancelled { last = await writeLater(last) }
-        giveUp(last)
-    }
-
-    /// Writes results after a delay, since PostgreSQL sends no notification when a lock is released.
-    private func writeLater(_ batch: [SendResult]) async -> [SendResult] {
+    /// Writes locked results after a delay, since PostgreSQL sends no notification when a lock is released.
+    ///
+    /// Those that are still locked are tried again until the drain timeout ends.
+    func retry(_ batch: [SendResult]) async {
         try? await Task.sleep(for: .milliseconds(500))
-        return await write(batch)
+        let rest = await writeUnlocked(batch)
+        if Task.isCancelled { giveUp(rest) } else { locked.putBack(rest) }
     }
 
     /// Writes results, and returns those whose rows another transaction locks.
-    private func write(_ batch: [SendResult]) async -> [SendResult] {
-        await context.progress.during(.record) {
-            let start = ContinuousClock.now
-            var waiting: [SendResult] = []
-            // A batch may hold an answer and a receipt of the same send: write them in order.
-            for round in batch.rounds(by: \.send.id) {
-                let behind = Set(waiting.map(\.send.id))
-                guard !behind.isEmpty else {
-                    waiting = await writeRound(round)
-                    continue
-                }
-                waiting += round.filter { behind.contains($0.send.id) }
-                waiting += await writeRound(round.filter { !behind.contains($0.send.id) })
+    private func writeUnlocked(_ batch: [SendResult]) async -> [SendResult] {
+        let start = ContinuousClock.now
+        var waiting: [SendResult] = []
+        // A batch may hold an answer and a receipt of the same send: write them in order.
+        for round in batch.rounds(by: \.send.id) {
+            let behind = Set(waiting.map(\.send.id))
+            guard !behind.isEmpty else {
+                waiting = await writeRound(round)
+                continue
             }
-            let count = batch.count - waiting.count
-            if count > 0 { context.statistics.noteRecorded(count, since: start) }
-            context.inFlight.remove(count)
-            return waiting
+            waiting += round.filter { behind.contains($0.send.id) }
+            waiting += await writeRound(round.filter { !behind.contains($0.send.id) })
         }
+        let count = batch.count - waiting.count
+        if count > 0 { context.statistics.noteRecorded(count, since: start) }
+        context.inFlight.remove(count)
+        return waiting
     }
 
     /// Writes results of different sends, at most one per send.

@@ -10,6 +10,13 @@ struct RecordScreen: Sendable {
     let numbers: any NumberDirectory
     let settings: CourierSettings
 
+    init(_ parts: Pipeline.Parts, _ settings: CourierSettings) {
+        policies = parts.policies
+        keys = parts.keys
+        numbers = parts.numbers
+        self.settings = settings
+    }
+
     /// Screens records, large batches in parallel parts.
     func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
         // Read before the policy and keys: if a reload replaces them in between, the result counts as outdated.

@@ -10,7 +10,7 @@ import Verification
 /// for their send, and partitions.
 struct Sweep: Service {
     let context: StageContext
-    let takeover: Takeover
+    let desk: ProviderDesk
 
     func run() async throws {
         await withDiscardingTaskGroup { group in
@@ -21,7 +21,7 @@ struct Sweep: Service {
                         next = .now + Self.sessionInterval
                         await endStalledSessions()
                     }
-                    return await takeover.take()
+                    return await takeOver()
                 }
             }
             var next = ContinuousClock.now
@@ -78,16 +78,11 @@ struct Sweep: Service {
         }
         return most * 2 > context.settings.batchSize
     }
-}
 
-/// Takes over sends whose worker is dead or whose next attempt is due.
-struct Takeover {
-    let context: StageContext
-    let claims: BatchQueue<Dispatch.Claims>
-    let desk: ProviderDesk
-
-    /// Takes over one batch; true when it was so large that there may be more.
-    func take() async -> Bool {
+    /// Takes over one batch of sends whose worker is dead or whose next attempt is due.
+    ///
+    /// True when it was so large that there may be more.
+    private func takeOver() async -> Bool {
         let claimedAt = ContinuousClock.now
         let room = context.inFlight.reserve(upTo: context.settings.batchSize, for: .takeover)
         let swept = await context.retry.run(.takeover, .once) { try await context.ledger.sweepSends(capacity: room) }
@@ -97,7 +92,7 @@ struct Takeover {
         if !swept.value.isEmpty {
             context.settings.observe(.sweepClaimed)
             context.logger.log(.sweepTakenOver, [.sends: LogValue(swept.value.count)])
-            claims.append([Dispatch.Claims(sends: swept.value, claimedAt: claimedAt)])
+            context.claims.append([Dispatch.Claims(sends: swept.value, claimedAt: claimedAt)])
         }
         // A paused provider's sends are released again: counting them here would claim them in a busy loop.
         let count = swept.outbox.count + (desk.hasPause ? 0 : swept.value.count)

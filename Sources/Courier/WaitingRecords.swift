@@ -32,7 +32,12 @@ final class WaitingRecords: Sendable {
     private let state = Mutex(State())
 
     var all: [WaitingRecord] { state.withLock(\.records) }
-    var isFull: Bool { state.withLock { $0.records.count >= Self.limit } }
+    private var isFull: Bool { state.withLock { $0.records.count >= Self.limit } }
+
+    /// Waits while it is full; returns at a stop, too.
+    func waitForRoom() async {
+        while isFull, !Task.isStopping { await Task.pause(until: .now + .milliseconds(100)) }
+    }
 
     /// Splits candidates into those without a waiting earlier request of the same recipient, and the others.
     func split(_ candidates: [Candidate]) -> (free: [Candidate], waiting: [Candidate]) {

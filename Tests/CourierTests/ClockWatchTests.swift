@@ -41,7 +41,7 @@ import Verification
         let log = LogRecord()
         try await MemoryWorker.with { worker in
             let watch = ClockWatch(
-                worker.courier,
+                worker.pipeline,
                 start: .zero,
                 lead: { clock.withLock(\.self) },
                 every: .milliseconds(5),
@@ -54,7 +54,7 @@ import Verification
             try await worker.settle(events: 1)
 
             clock.withLock { $0 = lead }
-            try await eventually("new work is held back") { worker.courier.isHeld }
+            try await eventually("new work is held back") { worker.pipeline.isHeld }
             worker.source.add(["+4915100000002"])
             worker.receipts.add(records: [.raw("no receipt", offset: 0, at: .now)])
             try await eventually("a receipt is read, and a request") {
@@ -78,7 +78,7 @@ import Verification
         let log = LogRecord()
         try await MemoryWorker.with { worker in
             let watch = ClockWatch(
-                worker.courier,
+                worker.pipeline,
                 start: .zero,
                 lead: { looks.withLock { $0.isEmpty ? .zero : $0.removeFirst() } },
                 every: .milliseconds(1),
@@ -87,7 +87,7 @@ import Verification
             let watching = Task { try await watch.run() }
             defer { watching.cancel() }
             try await eventually("every look is over") { looks.withLock(\.isEmpty) }
-            #expect(!worker.courier.isHeld)
+            #expect(!worker.pipeline.isHeld)
             watching.cancel()
             try await watching.value
         }

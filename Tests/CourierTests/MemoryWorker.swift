@@ -19,7 +19,7 @@ struct MemoryWorker: Sendable {
     let rates = MemoryRates()
     let policies: PolicySource
     let log: LogRecord
-    let courier: Courier
+    let pipeline: Pipeline
     private let group: ServiceGroup
 
     /// Runs a pipeline during the body, and stops it afterwards.
@@ -95,8 +95,8 @@ struct MemoryWorker: Sendable {
             tenant.messages = messages
         }
         policies = PolicySource(policy)
-        courier = Courier(
-            parts: Courier.Parts(
+        pipeline = Pipeline(
+            parts: Pipeline.Parts(
                 source: source,
                 receipts: receipts,
                 sink: sink,
@@ -115,20 +115,20 @@ struct MemoryWorker: Sendable {
         )
         let report = StatisticsReport(
             statistics,
-            of: courier,
+            of: pipeline,
             gauges: .init(lag: { Lag(records: [0: 7], oldest: .seconds(3)) }, backlog: ledger),
             every: .milliseconds(100),
             logger: log.logger
         )
         // A running report would reset the counters that a test reads.
         let reports: [any Service] = isReporting ? [report] : []
-        group = ServiceGroup(configuration: .init(services: reports + courier.services, logger: quiet))
+        group = ServiceGroup(configuration: .init(services: reports + pipeline.services, logger: quiet))
     }
 
-    var inFlight: Int { courier.load.inFlight }
+    var inFlight: Int { pipeline.load.inFlight }
 
-    var progress: Progress { courier.progress }
-    var isDatabaseAnswering: Bool { courier.isDatabaseAnswering }
+    var progress: Progress { pipeline.progress }
+    var isDatabaseAnswering: Bool { pipeline.isDatabaseAnswering }
 
     /// Begins the graceful shutdown; `with` waits for its end.
     func stop() async {

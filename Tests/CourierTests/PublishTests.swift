@@ -15,22 +15,22 @@ import Verification
 @testable import Courier
 
 @Suite(.timeLimit(.minutes(2))) struct PublishTests {
-    /// A running stage, and the ledger that supplies its records.
-    private struct Stage {
+    /// The running steps, and the ledger that supplies its records.
+    private struct Running {
         let ledger: FailingLedger
         let context: StageContext
 
         private var outbox: BatchQueue<OutboxRecord> { context.outbox }
 
-        /// Runs a stage that publishes to a sink, and stops it afterwards.
+        /// Runs the steps that publish to a sink, in the order of the pipeline, and stops them afterwards.
         static func with(
             _ sink: any RecordSink & Service,
             limit: Int = 10_000,
-            _ body: (Stage) async throws -> Void
+            _ body: (Running) async throws -> Void
         ) async throws {
             let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let ledger = FailingLedger(journal: Journal())
-            let stage = Stage(
+            let stage = Running(
                 ledger: ledger,
                 context: StageContext(ledger: ledger, settings: .test, statistics: Statistics(), logger: quiet)
             )
@@ -39,13 +39,20 @@ import Verification
                 sink: sink,
                 unacknowledged: Unacknowledged(limit: limit)
             )
-            let group = ServiceGroup(configuration: .init(services: [sink, publish], logger: quiet))
+            let (context, answers) = (stage.context, publish.answers.batches(of: 1000))
+            let steps: [any Service] = [
+                Together(CatchUp(publish), Poll(every: context.settings.sweepInterval, publish.tick)),
+                Stage(in: context, from: context.outbox.batches(of: 1000), publish.produce),
+                Stage(in: context, from: answers, last: publish.allAnswered, publish.settle),
+                Stage(.forget, in: context, from: publish.endings.batches(of: 1000), publish.forget),
+                sink,
+            ]
+            let group = ServiceGroup(configuration: .init(services: steps.reversed(), logger: quiet))
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }
                 try await doing {
                     try await body(stage)
                 } afterwards: {
-                    stage.outbox.finish()
                     await group.triggerGracefulShutdown()
                     try await tasks.waitForAll()
                 }
@@ -108,7 +115,7 @@ import Verification
         let (cluster, configuration, sink) = try Self.cluster()
         defer { cluster.close() }
         let streams: [UInt128] = Array(1...60)
-        try await Stage.with(sink) { stage in
+        try await Running.with(sink) { stage in
             try await stage.add(streams.map { Self.event($0, 1) })
             try await eventually("the first of each are published") { stage.ledger.unpublished == 0 }
             let stuck = try await Self.published(configuration).count { $0.partition == 0 }
@@ -133,7 +140,7 @@ import Verification
         defer { cluster.close() }
         let streams: [UInt128] = Array(1...300)
         let letters: [UInt128] = Array(1001...1008)
-        try await Stage.with(sink, limit: 1000) { stage in
+        try await Running.with(sink, limit: 1000) { stage in
             try await stage.add([Self.event(1, 1), Self.deadLetter(1000)])
             try await eventually("both topics are known") {
                 stage.ledger.unpublished == 0 && sink.destination(of: Self.event(1, 1)).partition != nil
@@ -173,7 +180,7 @@ import Verification
         async throws
     {
         let sink = RefusingSink()
-        try await Stage.with(sink) { stage in
+        try await Running.with(sink) { stage in
             try await stage.add((Int32(1)...3).map { Self.event(1, $0) })
             try await eventually("the first is refused three times") { sink.refused.count >= 3 }
             #expect(Set(sink.refused) == [1])

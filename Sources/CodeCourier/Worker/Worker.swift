@@ -17,7 +17,7 @@ import Verification
 struct Worker {
     let policies: PolicySource
     let secrets: WorkerSecrets
-    private let courier: Courier
+    private let pipeline: Pipeline
     private let consumer: KafkaRecordSource
     private let receipts: KafkaRecordSource
     private let topicFaults: TopicFaults
@@ -76,8 +76,8 @@ struct Worker {
         do {
             consumer = try Self.requests(configuration.kafka, topicFaults, statistics, logger)
             receipts = try Self.receipts(configuration.kafka, topicFaults, statistics, logger)
-            courier = Courier(
-                parts: Courier.Parts(
+            pipeline = Pipeline(
+                parts: Pipeline.Parts(
                     source: consumer,
                     receipts: receipts,
                     sink: try Self.sink(configuration.kafka, topicFaults),
@@ -126,7 +126,7 @@ struct Worker {
         let ending = Ending(drainTimeout: drainTimeout, heartbeat: heartbeat, logger: logger)
         var configuration = ServiceGroupConfiguration(
             services: ([ending] + others + [watchdog(heartbeat, logger), report(logger), clockWatch(logger)]
-                + courier.services).map {
+                + pipeline.services).map {
                     .init(
                         service: $0,
                         successTerminationBehavior: .gracefullyShutdownGroup,
@@ -158,7 +158,7 @@ struct Worker {
     private func report(_ logger: Logger) -> StatisticsReport {
         StatisticsReport(
             statistics,
-            of: courier,
+            of: pipeline,
             gauges: .init(lag: { await consumer.lag() }, faults: { topicFaults.all() }, backlog: database.ledger),
             every: statsInterval,
             logger: logger
@@ -166,14 +166,14 @@ struct Worker {
     }
 
     private func clockWatch(_ logger: Logger) -> ClockWatch {
-        ClockWatch(courier, start: database.lead, lead: { await database.currentLead() }, logger: logger)
+        ClockWatch(pipeline, start: database.lead, lead: { await database.currentLead() }, logger: logger)
     }
 
     private func watchdog(_ heartbeat: Heartbeat?, _ logger: Logger) -> Watchdog {
         Watchdog(
             pulses: {
                 var pulses = ["consumer": consumer.pulse, "receipt_consumer": receipts.pulse].compactMapValues(\.self)
-                for (stage, steps) in courier.progress.atWork { pulses[stage.rawValue] = steps }
+                for (stage, steps) in pipeline.progress.atWork { pulses[stage.rawValue] = steps }
                 return pulses
             },
             patience: Watchdog.lateness(lease: lease) + 15,
@@ -199,8 +199,8 @@ struct Worker {
     private var waitingFor: [WorkerState.Need] {
         // A consumer with an unreadable topic never becomes a member: the topic fault is reported instead.
         let isMember = consumer.isMember && receipts.isMember || topicFaults.all().contains { $0.use == .read }
-        return (isMember ? [] : [.kafka]) + (courier.isDatabaseAnswering ? [] : [.postgres])
-            + (courier.isHeld ? [.clock] : [])
+        return (isMember ? [] : [.kafka]) + (pipeline.isDatabaseAnswering ? [] : [.postgres])
+            + (pipeline.isHeld ? [.clock] : [])
     }
 
     private static func requests(

@@ -9,7 +9,7 @@ package import Verification
 /// Writes `worker.stats`, at the end of each interval and once more when the worker stops.
 package struct StatisticsReport: Service {
     private let statistics: Statistics
-    private let courier: Courier
+    private let pipeline: Pipeline
     private let gauges: Gauges
     private let interval: Duration
     private let logger: Logger
@@ -33,13 +33,13 @@ package struct StatisticsReport: Service {
 
     package init(
         _ statistics: Statistics,
-        of courier: Courier,
+        of pipeline: Pipeline,
         gauges: Gauges,
         every interval: Duration,
         logger: Logger
     ) {
         self.statistics = statistics
-        self.courier = courier
+        self.pipeline = pipeline
         self.gauges = gauges
         self.interval = interval
         self.logger = logger
@@ -64,11 +64,11 @@ package struct StatisticsReport: Service {
             let lag = await gauges.lag()
             let now = Moment()
             let line = StatisticsLine(
-                workerID: courier.workerID,
+                workerID: pipeline.workerID,
                 interval: now.time - last.time,
                 uptime: now.time - start.time,
                 counts: statistics.take(),
-                load: courier.load,
+                load: pipeline.load,
                 backlog: backlog,
                 lag: lag,
                 faults: gauges.faults(),

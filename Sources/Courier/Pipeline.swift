@@ -9,41 +9,55 @@ package import Verification
 ///
 ///     ConsumerRecord → Request → Decision → Send → Outcome → Event
 ///
-/// | stage      | takes                | does                                                 | leaves                |
-/// |------------|----------------------|------------------------------------------------------|-----------------------|
-/// | `Intake`   | a batch of records   | reads, decides and records them in one transaction,  | claimed sends, events |
-/// |            |                      | and commits their offsets soon after                 |                       |
-/// | `Dispatch` | claimed sends        | marks them, then calls providers                     | results               |
-/// | `Record`   | results              | settles many in one transaction                      | events                |
-/// | `Publish`  | events, dead letters | produces them, then deletes them from the outbox     |                       |
-/// | `Sweep`    | overdue rows         | takes them over from dead workers, or ends them      | claimed sends, events |
-/// | `Receipts` | receipts             | settles sends that a provider accepted               | events                |
-///
 /// Stages pass values on in memory for speed. The same data is in PostgreSQL already, where another worker finds it.
 /// The exception is a provider's answer on its way to `Record`: it is lost with its worker, and the send becomes
 /// `unknown`, or is repeated once if the operator prefers that.
-///
-/// To follow one request, read these in order:
-///
-/// 1. `Screener.candidate(for:)` reads its record and applies the stateless rules.
-/// 2. `IntakeRules.decide` applies the others, and makes a `ClaimedSend` or the event that answers it.
-/// 3. `SendRouter.way(of:)` picks the providers to call, and the time.
-/// 4. `Handover.outcome(of:)` calls them as its `AttemptPlan` demands: `ClaimedSend.content` is the message,
-///    `MessageProvider.send` the call.
-/// 5. `OutcomeDecision.settle` updates the verification with the outcome of the send.
-/// 6. `DeliveryEvent.record` makes the event's record for the outbox.
-package struct Courier: Sendable {
+package struct Pipeline: Sendable {
     /// The services in the order in which they depend on each other; they stop in the reverse order.
-    ///
-    /// At a shutdown a worker stops sweeping and reading first, leaves its consumer group, finishes its sends in
-    /// flight, writes their outcomes, publishes the events, and closes the producer last.
     package let services: [any Service]
 
     /// The worker's name in log lines.
     let workerID: String
     private let context: StageContext
     private let desk: ProviderDesk
-    private let unacknowledged: Unacknowledged
+
+    /// Returns every step, in the order in which a request takes them and in which they stop.
+    ///
+    /// A stopping worker ends its sweeps and its reading first, leaves its consumer groups, finishes its sends in flight,
+    /// writes their outcomes, publishes the events, and closes the producer last.
+    private static func steps(_ parts: Parts, _ context: StageContext, _ desk: ProviderDesk) -> [any Service] {
+        let (settings, size, gather) = (context.settings, context.settings.batchSize, context.inFlight.gathering)
+        let requests = OffsetCommits(source: parts.source) { settings.observe(.intakeCommitted) }
+        let intake = Intake(context: context, commits: requests, screen: RecordScreen(parts, settings))
+        let reports = OffsetCommits(source: parts.receipts)
+        let receipts = Receipts(context: context, commits: reports, secrets: parts.receiptSecrets, desk: desk)
+        let dispatch = Dispatch(context: context, desk: desk, policies: parts.policies, executor: parts.executor)
+        let record = Record(context: context)
+        let publish = Publish(context: context, sink: parts.sink)
+        return [
+            Sweep(context: context, desk: desk),
+            // ConsumerRecord → Request → Decision, with claimed sends
+            Together(intake, Poll(every: .milliseconds(500)) { await intake.retryWaiting() }),
+            Stage(.commit, in: context, from: requests.batches, requests.commit),
+            parts.source,
+            Together(receipts, Poll(every: .milliseconds(500)) { await receipts.retryWaiting() }),
+            Stage(.commit, in: context, from: reports.batches, reports.commit),
+            parts.receipts,
+            // Send → Outcome
+            Stage(.dispatch, in: context, from: context.claims.batches(of: .max), adding: dispatch.route),
+            Stage(.dispatch, in: context, from: context.ready.batches(of: size), adding: dispatch.markAndCall),
+            desk,
+            // Outcome → Event
+            Stage(.record, in: context, from: context.results.batches(of: size, after: gather(5)), record.write),
+            Stage(.record, in: context, from: record.locked.batches(of: size), record.retry),
+            // Event → broker → row deleted
+            Together(CatchUp(publish), Poll(every: settings.sweepInterval, publish.tick)),
+            Stage(in: context, from: context.outbox.batches(of: 2 * size, after: gather(10)), publish.produce),
+            Stage(in: context, from: publish.answers.batches(of: 2 * size), last: publish.allAnswered, publish.settle),
+            Stage(.forget, in: context, from: publish.endings.batches(of: 2 * size, after: gather(10)), publish.forget),
+            parts.sink,
+        ]
+    }
 
     /// The parts from which a worker is assembled.
     ///
@@ -98,11 +112,8 @@ package struct Courier: Sendable {
         workerID: String,
         logger: Logger
     ) {
-        let context = StageContext(ledger: parts.ledger, settings: settings, statistics: statistics, logger: logger)
-        let policies = parts.policies
-        let claims = BatchQueue<Dispatch.Claims>()
-        let results = BatchQueue<SendResult>()
-        let desk = ProviderDesk(
+        context = StageContext(ledger: parts.ledger, settings: settings, statistics: statistics, logger: logger)
+        desk = ProviderDesk(
             parts.providers,
             limits: parts.limits,
             rates: parts.rates,
@@ -110,35 +121,8 @@ package struct Courier: Sendable {
             workerID: workerID,
             logger: logger
         )
-        // Far below the limit of the producer's own queue, which therefore never fills up.
-        let unacknowledged = Unacknowledged(limit: 10_000)
-
-        let intake = Intake(
-            context: context,
-            source: parts.source,
-            screen: RecordScreen(policies: policies, keys: parts.keys, numbers: parts.numbers, settings: settings),
-            claims: claims
-        )
-        let dispatch = Dispatch(
-            context: context,
-            claims: claims,
-            results: results,
-            router: SendRouter(desk: desk, policies: policies),
-            handover: Handover(context: context, desk: desk, policies: policies),
-            executor: parts.executor
-        )
-        let record = Record(context: context, results: results)
-        let publish = Publish(context: context, sink: parts.sink, unacknowledged: unacknowledged)
-        let sweep = Sweep(context: context, takeover: Takeover(context: context, claims: claims, desk: desk))
-        let receipts = Receipts(context: context, source: parts.receipts, secrets: parts.receiptSecrets, desk: desk)
-
-        services = [
-            parts.sink, publish, record, desk, dispatch, parts.receipts, receipts, parts.source, intake, sweep,
-        ]
         self.workerID = workerID
-        self.context = context
-        self.desk = desk
-        self.unacknowledged = unacknowledged
+        services = Self.steps(parts, context, desk).reversed()
     }
 
     package var progress: Progress { context.progress }
