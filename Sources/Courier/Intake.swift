@@ -69,7 +69,7 @@ struct Intake: Service {
             let screened = screen.isCurrent(screened) ? screened : await screen.screen(batch.records)
             let (free, behind) = waiting.split(screened.candidates)
             let room = batch.records.count
-            guard let locked = await record(screened.only(free), reserved: room) else { return false }
+            guard let locked = await recordAndPassOn(screened.only(free), reserved: room) else { return false }
             waiting.add(behind + locked, at: batch.position)
             commits.positions.append([batch.position])
             return true
@@ -80,7 +80,7 @@ struct Intake: Service {
     ///
     /// Returns the candidates whose rows another transaction locks; nil when the database stayed unreachable until the
     /// worker's stop.
-    private func record(
+    private func recordAndPassOn(
         _ screened: ScreenedRecords,
         reserved: Int,
         for taker: InFlight.Taker? = nil
@@ -89,15 +89,19 @@ struct Intake: Service {
         let records = screened.candidates.map(\.record)
         // After a failure, screen again to get fresh ids: rows with the previous ids may have been written.
         let first = Mutex<ScreenedRecords?>(screened)
-        let recorded = await context.retry.recordAll(records, .intake) { records, reason in
-            if let screened = first.withLock({ $0.take() }) { return try await record(screened, as: reason) }
-            return try await record(screen.screen(records), as: reason)
+        let parts = await context.retry.recordAll(records, .intake) { records, reason in
+            if let screened = first.withLock({ $0.take() }) { return try await recordOnce(screened, as: reason) }
+            return try await recordOnce(screen.screen(records), as: reason)
         }
-        guard let recorded else { return nil }
+        guard let parts else { return nil }
         context.settings.observe(.intakeRecorded)
-        context.inFlight.claim(recorded.reduce(0) { $0 + $1.value.claims.sends.count }, of: reserved, for: taker)
-        for part in recorded { handOver(part) }
-        let waiting = recorded.flatMap(\.value.waiting)
+        context.inFlight.claim(parts.reduce(0) { $0 + $1.recorded.value.sends.count }, of: reserved, for: taker)
+        for (recorded, claimedAt) in parts {
+            context.outbox.append(recorded.outbox)
+            if recorded.value.sends.isEmpty { continue }
+            context.claims.append([Dispatch.Claims(sends: recorded.value.sends, claimedAt: claimedAt)])
+        }
+        let waiting = parts.flatMap(\.recorded.value.waiting)
         let places = Set(waiting.map(\.place))
         let decided =
             waiting.isEmpty ? records : screened.candidates.filter { !places.contains($0.place) }.map(\.record)
@@ -105,35 +109,23 @@ struct Intake: Service {
         return waiting
     }
 
-    private struct Decided {
-        var claims: Dispatch.Claims
-        var waiting: [Candidate]
-    }
-
-    private func record(
+    /// Records decisions in one transaction; a single candidate that meets a lock waits.
+    private func recordOnce(
         _ screened: ScreenedRecords,
         as reason: DeadLetterReason?
-    ) async throws -> Recorded<Decided> {
+    ) async throws -> (recorded: Recorded<IntakeResult>, claimedAt: ContinuousClock.Instant) {
         let claimedAt = ContinuousClock.now
         let candidates = screened.candidates.map { reason.map($0.deadLetter) ?? $0 }
-        let recorded = try await recordUnlessLocked(candidates, by: screened.rules)
-        // Report only after the transaction, so that a batch that is retried after a failure is reported once.
-        let waiting = Set(recorded.value.waiting.map(\.place))
-        for candidate in candidates where !waiting.contains(candidate.place) { report(candidate) }
-        context.statistics.noteUnread(candidates.lazy.filter { !waiting.contains($0.place) }.flatMap(\.unreadHints))
-        let claims = Dispatch.Claims(sends: recorded.value.sends, claimedAt: claimedAt)
-        return Recorded(Decided(claims: claims, waiting: recorded.value.waiting), outbox: recorded.outbox)
-    }
-
-    /// Records decisions; a single candidate that meets a lock is returned as waiting.
-    private func recordUnlessLocked(
-        _ candidates: [Candidate],
-        by rules: IntakeRules
-    ) async throws -> Recorded<IntakeResult> {
         do {
-            return try await context.ledger.intake(candidates, by: rules)
+            let recorded = try await context.ledger.intake(candidates, by: screened.rules)
+            // Report only after the transaction, so that a batch that is retried after a failure is reported once.
+            let waiting = Set(recorded.value.waiting.map(\.place))
+            let decided = candidates.lazy.filter { !waiting.contains($0.place) }
+            for candidate in decided { report(candidate) }
+            context.statistics.noteUnread(decided.flatMap(\.unreadHints))
+            return (recorded, claimedAt)
         } catch let error where error.isLockConflict && candidates.count == 1 {
-            return Recorded(IntakeResult(sends: [], waiting: candidates), outbox: [])
+            return (Recorded(IntakeResult(sends: [], waiting: candidates), outbox: []), claimedAt)
         }
     }
 
@@ -150,12 +142,6 @@ struct Intake: Service {
                 ].adding(candidate.trace)
             )
         }
-    }
-
-    private func handOver(_ recorded: Recorded<Decided>) {
-        context.outbox.append(recorded.outbox)
-        guard !recorded.value.claims.sends.isEmpty else { return }
-        context.claims.append([recorded.value.claims])
     }
 }
 
@@ -175,7 +161,7 @@ extension Intake {
             let tried = waiting.next(upTo: room)
             let screened = await screen.screen(tried.map(\.record))
             let taker: InFlight.Taker? = room < count ? .waitingRecords : nil
-            guard let locked = await record(screened, reserved: room, for: taker) else { return }
+            guard let locked = await recordAndPassOn(screened, reserved: room, for: taker) else { return }
             waiting.tried(tried, leaving: Set(locked.map(\.place)))
             commits.positions.append(tried.map(\.position))
         }

@@ -126,9 +126,9 @@ extension LedgerRetry {
         _ records: [InboundRecord],
         _ stage: Progress.Stage,
         halvingLocked: Bool = false,
-        _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Recorded<Value>
-    ) async -> [Recorded<Value>]? {
-        let outcome = await run(stage, .untilStopped) { () async throws -> Recorded<Value>? in
+        _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Value
+    ) async -> [Value]? {
+        let outcome = await run(stage, .untilStopped) { () async throws -> Value? in
             try await Self.whole(records.count, halvingLocked: halvingLocked) { try await record(records, nil) }
         }
         guard let outcome else { return nil }
@@ -163,8 +163,8 @@ extension LedgerRetry {
     private func setAside<Value: Sendable>(
         _ records: [InboundRecord],
         _ stage: Progress.Stage,
-        _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Recorded<Value>
-    ) async -> [Recorded<Value>]? {
+        _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Value
+    ) async -> [Value]? {
         for record in records { noteUnrecordable(record, stage) }
         let recorded = await run(stage, .untilStopped) { try await record(records, .unrecordable) }
         return recorded.map { [$0] }

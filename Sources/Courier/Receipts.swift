@@ -33,7 +33,7 @@ struct Receipts: Service {
     private func record(_ batch: SourceBatch) async -> Bool {
         await context.progress.during(.receipts) {
             context.settings.observe(.receiptsRead)
-            guard let locked = await record(batch.records) else { return false }
+            guard let locked = await recordAndPassOn(batch.records) else { return false }
             waiting.add(locked.map { WaitingRecord(receipt: $0, at: batch.position) })
             commits.positions.append([batch.position])
             return true
@@ -43,63 +43,34 @@ struct Receipts: Service {
     /// Records receipts, and returns those whose rows another transaction locks.
     ///
     /// Returns nil when the database stayed unreachable until the worker's stop.
-    private func record(_ records: [InboundRecord]) async -> [InboundRecord]? {
-        let recorded = await context.retry.recordAll(records, .receipts, halvingLocked: true) { records, reason in
-            try await recordUnlessLocked(records, as: reason)
+    private func recordAndPassOn(_ records: [InboundRecord]) async -> [InboundRecord]? {
+        let parts = await context.retry.recordAll(records, .receipts, halvingLocked: true) { records, reason in
+            try await recordOnce(records, as: reason)
         }
-        guard let recorded else { return nil }
+        guard let parts else { return nil }
         context.settings.observe(.receiptsRecorded)
-        for part in recorded {
-            context.outbox.append(part.outbox)
-            noteArrivals(part.value.sends)
+        for (recorded, _) in parts {
+            context.outbox.append(recorded.outbox)
+            noteArrivals(recorded.value.settled)
         }
-        return recorded.flatMap(\.value.waiting)
+        return parts.flatMap(\.locked)
     }
 
-    /// The receipts that a transaction settled, and those that wait for locked rows.
-    private struct Settled {
-        let sends: [ReportedSend]
-        let waiting: [InboundRecord]
-    }
-
-    /// Records receipts; a single receipt that meets a lock is returned as waiting.
-    private func recordUnlessLocked(
+    /// Records receipts in one transaction; a single one that meets a lock waits.
+    private func recordOnce(
         _ records: [InboundRecord],
         as reason: DeadLetterReason?
-    ) async throws -> Recorded<Settled> {
+    ) async throws -> (recorded: Recorded<ReceiptResult>, locked: [InboundRecord]) {
+        let (receipts, deadLetters) = read(records, as: reason)
         do {
-            return try await record(records, as: reason)
+            let recorded = try await context.ledger.receive(receipts, deadLetters: deadLetters)
+            return (recorded, recorded.value.waiting.map(\.record))
         } catch let error where error.isLockConflict && records.count == 1 {
-            return Recorded(Settled(sends: [], waiting: records), outbox: [])
+            return (Recorded(ReceiptResult(settled: []), outbox: []), records)
         }
     }
 
-    /// Retries waiting receipts; those that wait at a stop are read again by the next worker.
-    func retryWaiting() async {
-        let tried = waiting.next(upTo: context.settings.batchSize)
-        if tried.isEmpty { return }
-        context.logger.log(.receiptsWaiting, [.records: LogValue(waiting.all.count)])
-        let locked = await context.progress.during(.receipts) { await record(tried.map(\.record)) }
-        guard let locked else { return }
-        waiting.tried(tried, leaving: Set(locked.map { RecordPlace($0) }))
-        commits.positions.append(tried.map(\.position))
-    }
-
-    /// Records the delivery times of messages, from the creation time in the send's id to the arrival.
-    ///
-    /// Uses the arrival time of the receipt, since it may be read long after.
-    private func noteArrivals(_ sends: [ReportedSend]) {
-        let now = context.settings.now()
-        for send in sends where send.state == .delivered {
-            guard let provider = send.provider, let madeAt = send.reference.id.uuid.version7Time else { continue }
-            desk.noteArrival(provider, after: max(.zero, min(send.arrivedAt ?? now, now) - madeAt))
-        }
-    }
-
-    private func record(
-        _ records: [InboundRecord],
-        as reason: DeadLetterReason?
-    ) async throws -> Recorded<Settled> {
+    private func read(_ records: [InboundRecord], as reason: DeadLetterReason?) -> ([ReceivedReceipt], [OutboxRecord]) {
         let secrets = secrets.current
         var receipts: [ReceivedReceipt] = []
         var deadLetters: [OutboxRecord] = []
@@ -114,11 +85,28 @@ struct Receipts: Service {
                 deadLetters.append(.deadLetter(record, reason: reason, at: context.settings.now()))
             }
         }
-        let recorded = try await context.ledger.receive(receipts, deadLetters: deadLetters)
-        let result = recorded.value
-        return Recorded(
-            Settled(sends: result.settled, waiting: result.waiting.map(\.record)),
-            outbox: recorded.outbox
-        )
+        return (receipts, deadLetters)
+    }
+
+    /// Retries waiting receipts; those that wait at a stop are read again by the next worker.
+    func retryWaiting() async {
+        let tried = waiting.next(upTo: context.settings.batchSize)
+        if tried.isEmpty { return }
+        context.logger.log(.receiptsWaiting, [.records: LogValue(waiting.all.count)])
+        let locked = await context.progress.during(.receipts) { await recordAndPassOn(tried.map(\.record)) }
+        guard let locked else { return }
+        waiting.tried(tried, leaving: Set(locked.map { RecordPlace($0) }))
+        commits.positions.append(tried.map(\.position))
+    }
+
+    /// Records the delivery times of messages, from the creation time in the send's id to the arrival.
+    ///
+    /// Uses the arrival time of the receipt, since it may be read long after.
+    private func noteArrivals(_ sends: [ReportedSend]) {
+        let now = context.settings.now()
+        for send in sends where send.state == .delivered {
+            guard let provider = send.provider, let madeAt = send.reference.id.uuid.version7Time else { continue }
+            desk.noteArrival(provider, after: max(.zero, min(send.arrivedAt ?? now, now) - madeAt))
+        }
     }
 }
