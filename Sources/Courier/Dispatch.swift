@@ -21,49 +21,32 @@ struct Dispatch: Sendable {
     struct Ready: Sendable {
         let send: ClaimedSend
         let claimedAt: ContinuousClock.Instant
-        private(set) var plan: AttemptPlan
-
-        private(set) var step: AttemptPlan.Step
+        var plan: AttemptPlan
 
         /// True after its first provider was called or skipped.
-        private(set) var isCalled = false
+        var isCalled = false
 
-        init(_ send: ClaimedSend, claimedAt: ContinuousClock.Instant, plan: AttemptPlan) {
-            self.send = send
-            self.claimedAt = claimedAt
-            self.plan = plan
-            step = self.plan.start()
-        }
-
-        /// Returns the send with its plan and step after a call.
-        func going(on plan: AttemptPlan, to step: AttemptPlan.Step) -> Ready {
-            var next = self
-            (next.plan, next.step, next.isCalled) = (plan, step, true)
-            return next
-        }
-
-        /// The provider named in its mark.
-        var provider: String? { plan.provider }
+        var timeLeft: Duration { send.timeLeft(since: claimedAt) }
 
         /// The providers written into its mark: a repeat avoids those that refused the message or may have it.
         var tried: [String]? {
-            send.isRepeat ? send.repetition?.triedProviders : plan.refusers + [provider].compactMap(\.self)
+            send.isRepeat ? send.repetition?.triedProviders : plan.refusers + [plan.provider].compactMap(\.self)
         }
     }
 
-    let context: StageContext
-    let router: SendRouter
-    let handover: Handover
+    private let context: StageContext
+    private let desk: ProviderDesk
+    private let router: SendRouter
+    private let handover: Handover
 
     /// The executor of the calls: on the thread that serves the providers' connections, a call needs no thread switch.
-    let executor: (any TaskExecutor)?
-
-    private var desk: ProviderDesk { router.desk }
+    private let executor: (any TaskExecutor)?
 
     init(context: StageContext, desk: ProviderDesk, policies: PolicySource, executor: (any TaskExecutor)?) {
         self.context = context
+        self.desk = desk
         self.executor = executor
-        router = SendRouter(desk: desk, policies: policies)
+        router = SendRouter(desk: desk, policies: policies, repeatsUnknown: context.settings.repeatsUnknown)
         handover = Handover(context: context, desk: desk, policies: policies)
     }
 
@@ -71,48 +54,34 @@ struct Dispatch: Sendable {
 
     /// Queues sends whose provider is free now; sends that need a rate-limit token wait for it in tasks of their own.
     func route(_ batches: [Claims], _ waiting: inout DiscardingTaskGroup) {
-        for claims in batches { route(claims, &waiting) }
-    }
-
-    private func route(_ claims: Claims, _ waiting: inout DiscardingTaskGroup) {
-        context.settings.observe(.dispatchClaimed)
-        var going: [Ready] = []
-        var paused: [SendResult] = []
-        for send in claims.sends {
-            switch router.way(of: send) {
-            case .now(let providers):
-                going.append(planned(send, of: claims, providers))
-            case .inTurn(let providers):
-                waiting.addTask { await wait(send, of: claims, for: providers) }
-            case .paused(let pause) where pause >= send.timeLeft(since: claims.claimedAt):
-                paused.append(tooLate(send))
-            case .paused(let pause):
-                paused.append(handBack(send, of: claims.claimedAt, for: min(pause, AttemptPlan.longestPause)))
+        for claims in batches {
+            context.settings.observe(.dispatchClaimed)
+            let claimedAt = claims.claimedAt
+            var ready: [Ready] = []
+            var paused: [SendResult] = []
+            for send in claims.sends {
+                switch router.route(for: send) {
+                case .now(let providers):
+                    ready.append(Ready(send: send, claimedAt: claimedAt, plan: router.plan(for: send, providers)))
+                case .inTurn(let providers):
+                    waiting.addTask { await waitForToken(send, claimedAt, of: providers) }
+                case .paused(let pause) where pause >= send.timeLeft(since: claimedAt):
+                    paused.append(tooLate(send))
+                case .paused(let pause):
+                    paused.append(delayed(send, claimedAt, for: min(pause, AttemptPlan.longestPause)))
+                }
             }
+            if !ready.isEmpty { context.ready.append(ready) }
+            if !paused.isEmpty { context.results.append(paused) }
         }
-        if !going.isEmpty { context.ready.append(going) }
-        if !paused.isEmpty { context.results.append(paused) }
-    }
-
-    private func planned(_ send: ClaimedSend, of claims: Claims, _ providers: [String]) -> Ready {
-        Ready(
-            send,
-            claimedAt: claims.claimedAt,
-            plan: AttemptPlan(
-                providers: providers,
-                idempotent: desk.idempotent,
-                refusers: send.refusers,
-                attempts: send.attempts,
-                repetition: send.repetition,
-                repeatsUnknown: context.settings.repeatsUnknown,
-                onOptOut: router.onOptOut(for: send),
-                isOptedOut: send.optedOutAt != nil
-            )
-        )
     }
 
     /// Waits until one of the send's providers has a rate-limit token for it, else releases the claim.
-    private func wait(_ send: ClaimedSend, of claims: Claims, for candidates: [String]) async {
+    private func waitForToken(
+        _ send: ClaimedSend,
+        _ claimedAt: ContinuousClock.Instant,
+        of candidates: [String]
+    ) async {
         var providers = candidates
         var shortest = ProviderDesk.longestAbsence
         var crowded: String?
@@ -120,7 +89,7 @@ struct Dispatch: Sendable {
             if let pause = desk.pause(of: provider) {
                 shortest = min(shortest, pause)
             } else if await desk.turn(provider) {
-                context.ready.append([planned(send, of: claims, providers)])
+                context.ready.append([Ready(send: send, claimedAt: claimedAt, plan: router.plan(for: send, providers))])
                 return
             } else {
                 crowded = crowded ?? provider
@@ -130,7 +99,7 @@ struct Dispatch: Sendable {
             providers.append(provider)
         }
         if let crowded { shortest = min(shortest, desk.sendAway(from: crowded)) }
-        context.results.append([handBack(send, of: claims.claimedAt, for: shortest)])
+        context.results.append([delayed(send, claimedAt, for: shortest)])
     }
 
     /// Ends a send whose providers all stay paused until its message expires.
@@ -148,9 +117,9 @@ struct Dispatch: Sendable {
     /// Releases an unmarked claim with a delay that ends before the message expires.
     ///
     /// The delay is randomized, so that the released sends are not retried all at once.
-    private func handBack(
+    private func delayed(
         _ send: ClaimedSend,
-        of claimedAt: ContinuousClock.Instant,
+        _ claimedAt: ContinuousClock.Instant,
         for pause: Duration
     ) -> SendResult {
         SendResult(
@@ -161,27 +130,20 @@ struct Dispatch: Sendable {
         )
     }
 
-    // MARK: - Marking
+    // MARK: - Marking and calling
 
-    /// Marks a batch of claims and calls their providers; later batches do not wait for it.
+    /// Marks a batch of claims, then calls their providers; later batches do not wait for it.
     func markAndCall(_ batch: [Ready], _ group: inout DiscardingTaskGroup) {
-        group.addTask { await markAndCall(batch) }
-    }
-
-    private func markAndCall(_ batch: [Ready]) async {
-        let marked = await context.progress.during(.dispatch) { await mark(batch) }
-        await withDiscardingTaskGroup { group in
-            for candidate in batch where marked.contains(candidate.send.claim) {
-                group.addTask(executorPreference: executor) {
-                    await context.progress.during(.call) { await call(candidate) }
+        group.addTask {
+            let marked = await context.progress.during(.dispatch) { await mark(batch) }
+            await withDiscardingTaskGroup { group in
+                for ready in batch where marked.contains(ready.send.claim) {
+                    group.addTask(executorPreference: executor) {
+                        await context.progress.during(.call) { await call(ready) }
+                    }
                 }
+                await release(batch.filter { !marked.contains($0.send.claim) })
             }
-            let left = batch.filter { !marked.contains($0.send.claim) }
-            // The earlier attempts of these sends are known: write them.
-            let called = left.filter(\.isCalled).compactMap { $0.plan.handedBack($0.send) }
-            if !called.isEmpty { context.results.append(called) }
-            let uncalled = left.filter { !$0.isCalled }.map(\.send)
-            if !uncalled.isEmpty { await giveBack(uncalled) }
         }
     }
 
@@ -191,7 +153,7 @@ struct Dispatch: Sendable {
         let oldest = batch.map(\.claimedAt).min() ?? .now
         var tried: [SendClaim: [String]] = [:]
         if context.settings.repeatsUnknown {
-            for candidate in batch { tried[candidate.send.claim] = candidate.tried }
+            for ready in batch { tried[ready.send.claim] = ready.tried }
         }
         let marked = await context.retry.run(.dispatch, .until(oldest + context.settings.lease / 2)) { [tried] in
             try await context.ledger.markDispatching(batch.map(\.send), tried: tried)
@@ -205,7 +167,12 @@ struct Dispatch: Sendable {
     }
 
     /// Releases claims that may not be sent any more, and claims whose mark got no answer and may exist.
-    private func giveBack(_ claims: [ClaimedSend]) async {
+    private func release(_ unmarked: [Ready]) async {
+        // The earlier attempts of these sends are known: write them.
+        let called = unmarked.filter(\.isCalled).compactMap { $0.plan.handedBack($0.send) }
+        if !called.isEmpty { context.results.append(called) }
+        let claims = unmarked.filter { !$0.isCalled }.map(\.send)
+        if claims.isEmpty { return }
         await context.progress.during(.dispatch) {
             _ = await context.retry.run(.dispatch, .until(.now + context.settings.lease)) {
                 try await context.ledger.release(claims)
@@ -214,18 +181,17 @@ struct Dispatch: Sendable {
         context.inFlight.remove(claims.count)
     }
 
-    // MARK: - Calling
-
-    private func call(_ candidate: Ready) async {
-        switch await handover.outcome(of: candidate) {
-        case .over(let outcome):
-            context.inFlight.add(outcome.count - 1)
-            context.results.append(outcome)
-        case .goesOn(let next):
-            // A stopping worker marks no more claims: another worker takes the send over.
-            if !context.ready.append([next]) {
-                context.results.append([next.plan.handedBack(next.send)].compactMap(\.self))
-            }
+    private func call(_ marked: Ready) async {
+        let ready = await handover.carryOut(marked)
+        switch ready.plan.step {
+        case .finish(let end):
+            let results = handover.results(of: ready, end)
+            context.inFlight.add(results.count - 1)
+            context.results.append(results)
+        case .call:
+            // The next provider needs a mark. A stopping worker makes no more: another worker takes the send over.
+            if context.ready.append([ready]) { return }
+            context.results.append([ready.plan.handedBack(ready.send)].compactMap(\.self))
         }
     }
 }

@@ -11,105 +11,102 @@ struct Handover: Sendable {
     let desk: ProviderDesk
     let policies: PolicySource
 
-    enum Outcome {
-        /// The outcome of the send, followed by the receipts that a test number's fault adds.
-        case over([SendResult])
+    /// The last message, and the provider that it was made for.
+    private typealias Handed = (provider: String, message: OutboundMessage?)
 
-        /// The next provider has granted a rate-limit token; the claim must be marked for it before the call.
-        case goesOn(Dispatch.Ready)
+    /// Follows a plan to its end, or to a call that needs a mark of its own.
+    func carryOut(_ marked: Dispatch.Ready) async -> Dispatch.Ready {
+        var ready = marked
+        var handed: Handed?
+        while case .call(let provider) = ready.plan.step {
+            let attempt = await attempt(provider, of: ready, &handed)
+            ready.plan.take(attempt, encoding: handed?.message?.content.encoding, timeLeft: ready.timeLeft)
+            ready.isCalled = true
+            await waitForToken(&ready)
+            if needsMark(ready, since: marked) { break }
+        }
+        return ready
     }
 
-    func outcome(of candidate: Dispatch.Ready) async -> Outcome {
-        let outcome = await firstOutcome(of: candidate)
-        guard case .over(let results) = outcome, let result = results.first, result.disposition == .sent,
-            testNumber(of: candidate.send)?.fault == .duplicateReceipt
-        else { return outcome }
+    /// Waits for a rate-limit token of the next provider; skips providers that have none.
+    private func waitForToken(_ ready: inout Dispatch.Ready) async {
+        while case .call(let provider) = ready.plan.step, await !desk.turn(provider) {
+            // Pause for at most half of the remaining time, so that the retry precedes the message's expiry.
+            let left = ready.timeLeft
+            ready.plan.take(.skipped(for: min(desk.sendAway(from: provider), left / 2)), timeLeft: left)
+        }
+    }
+
+    /// True when the claim's mark names another provider than the next one: if this worker died during the call, a
+    /// repeat could choose that provider again.
+    private func needsMark(_ ready: Dispatch.Ready, since marked: Dispatch.Ready) -> Bool {
+        context.settings.repeatsUnknown && !ready.send.isRepeat && ready.plan.provider != marked.plan.provider
+    }
+
+    /// Calls a provider, if there is time for it.
+    private func attempt(
+        _ provider: String,
+        of ready: Dispatch.Ready,
+        _ handed: inout Handed?
+    ) async -> AttemptPlan.Attempt {
+        // The call must end before the claim's lease, and begin before the message is too late.
+        let elapsed = ContinuousClock.now - ready.claimedAt
+        let latest = min(context.settings.lease - context.settings.callDeadline * 5 / 4, ready.send.timeLeft)
+        guard elapsed < latest else { return .tooLate }
+        // A repeat under an idempotency key must be identical to the byte, or the provider rejects it.
+        let message = handed?.provider == provider ? handed?.message : message(ready, elapsed: elapsed)
+        handed = (provider, message)
+        let start = (instant: ContinuousClock.now, time: context.settings.now())
+        let attempt = await call(provider, ready.send, message)
+        guard case .answered(let answer) = attempt else { return attempt }
+        switch answer.untried {
+        case .tooLate?:
+            return .tooLate
+        case .busy?, .tooManyFiles?:
+            report(answer, of: provider, ready.send, since: start.instant)
+            return .skipped(for: ProviderDesk.patience)
+        case nil:
+            context.settings.observe(.dispatchAnswered)
+            note(answer, by: provider, of: ready, since: start)
+            report(answer, of: provider, ready.send, since: start.instant)
+            return attempt
+        }
+    }
+
+    /// Returns the result of a send whose plan has ended, followed by the receipts that a test number's fault adds.
+    func results(of ready: Dispatch.Ready, _ end: SendDisposition) -> [SendResult] {
+        let result = ready.plan.result(end, of: ready.send, timeLeft: ready.timeLeft)
+        guard result.disposition == .sent, testNumber(of: ready.send)?.fault == .duplicateReceipt else {
+            return [result]
+        }
         let receipt = SendResult(
             send: result.send,
             disposition: .delivered,
             attempts: result.attempts,
             attempt: result.attempt
         )
-        return .over([result, receipt, receipt])
-    }
-
-    private func firstOutcome(of candidate: Dispatch.Ready) async -> Outcome {
-        let send = candidate.send
-        var plan = candidate.plan
-        var step = candidate.step
-        var handed: (provider: String, message: OutboundMessage?)?
-        var hasTurn = true
-        while true {
-            switch step {
-            case .finish(let disposition):
-                let timeLeft = send.timeLeft(since: candidate.claimedAt)
-                return .over([plan.result(disposition, of: send, timeLeft: timeLeft)])
-            case .call(let name):
-                if !hasTurn, await !desk.turn(name) {
-                    // Pause for at most half of the remaining time, so that the retry precedes the message's expiry.
-                    let left = send.timeLeft(since: candidate.claimedAt)
-                    step = plan.passOver(for: min(desk.sendAway(from: name), left / 2))
-                    continue
-                }
-                hasTurn = false
-                if needsMark(candidate, for: name) {
-                    return .goesOn(candidate.going(on: plan, to: step))
-                }
-                // The call must end before the claim's lease, and begin before the message is too late.
-                let elapsed = ContinuousClock.now - candidate.claimedAt
-                guard elapsed < min(context.settings.lease - context.settings.callDeadline * 5 / 4, send.timeLeft)
-                else {
-                    step = plan.runOut()
-                    continue
-                }
-                // A repeat under an idempotency key must be identical to the byte, or the provider rejects it.
-                let message = handed?.provider == name ? handed?.message : message(candidate, elapsed: elapsed)
-                handed = (name, message)
-                let start = (instant: ContinuousClock.now, time: context.settings.now())
-                switch await call(name, send, message) {
-                case .pauses(let wait):
-                    step = plan.passOver(for: wait)
-                case .answered(let answer) where answer.untried == .tooLate:
-                    step = plan.runOut()
-                case .answered(let answer) where answer.untried == .busy || answer.untried == .tooManyFiles:
-                    report(answer, of: name, send, since: start.instant)
-                    step = plan.passOver(for: ProviderDesk.patience)
-                case .answered(let answer):
-                    context.settings.observe(.dispatchAnswered)
-                    note(answer, by: name, of: candidate, since: start)
-                    report(answer, of: name, send, since: start.instant)
-                    let timeLeft = send.timeLeft(since: candidate.claimedAt)
-                    step = plan.step(after: answer, encoding: message?.content.encoding, timeLeft: timeLeft)
-                }
-            }
-        }
-    }
-
-    /// True when the claim's mark names another provider: if this worker died during the call, a repeat could choose
-    /// `provider` again.
-    private func needsMark(_ candidate: Dispatch.Ready, for provider: String) -> Bool {
-        context.settings.repeatsUnknown && !candidate.send.isRepeat && candidate.provider != provider
+        return [result, receipt, receipt]
     }
 
     private func note(
         _ answer: ProviderAnswer,
         by provider: String,
-        of candidate: Dispatch.Ready,
+        of ready: Dispatch.Ready,
         since start: (instant: ContinuousClock.Instant, time: Timestamp)
     ) {
-        guard !candidate.send.isFictional else { return }
+        guard !ready.send.isFictional else { return }
         context.statistics.noteCall(
             Statistics.Call(
                 provider: provider,
                 outcome: answer.outcome,
-                waited: start.instant - candidate.claimedAt,
+                waited: start.instant - ready.claimedAt,
                 took: ContinuousClock.now - start.instant,
-                age: candidate.send.reference.appendedAt.map { start.time - $0 }
+                age: ready.send.reference.appendedAt.map { start.time - $0 }
             )
         )
     }
 
-    private func call(_ name: String, _ send: ClaimedSend, _ message: OutboundMessage?) async -> ProviderDesk.Outcome {
+    private func call(_ name: String, _ send: ClaimedSend, _ message: OutboundMessage?) async -> AttemptPlan.Attempt {
         guard let message else { return .answered(ProviderAnswer(.misconfigured, errorCode: "no_message")) }
         guard send.isFictional else { return await desk.call(name, message) }
         return .answered(await TestNumberProvider(fault: testNumber(of: send)?.fault).send(message))
@@ -121,8 +118,8 @@ struct Handover: Sendable {
     }
 
     /// Builds the message of a send; nil when its content cannot be built.
-    private func message(_ candidate: Dispatch.Ready, elapsed: Duration) -> OutboundMessage? {
-        let send = candidate.send
+    private func message(_ ready: Dispatch.Ready, elapsed: Duration) -> OutboundMessage? {
+        let send = ready.send
         return send.content(tenant: policies.current.tenants[send.tenant], elapsed: elapsed).map { content in
             OutboundMessage(
                 sendID: send.id,
@@ -130,7 +127,7 @@ struct Handover: Sendable {
                 validity: send.validity(after: elapsed),
                 expiresAt: context.settings.now() + send.validity(after: elapsed),
                 callDeadline: context.settings.callDeadline,
-                leaveBy: candidate.claimedAt + send.timeLeft,
+                leaveBy: ready.claimedAt + send.timeLeft,
                 trace: send.reference.trace
             )
         }

@@ -86,27 +86,19 @@ extension ProviderDesk {
     }
 
     /// Calls a provider unless it is paused.
-    func call(_ name: String, _ message: OutboundMessage) async -> Outcome {
-        guard let provider = providers[name] else { return .unknownProvider }
-        guard let entry = board.withLock({ $0.begin(name, at: .now) }) else { return .unknownProvider }
+    func call(_ name: String, _ message: OutboundMessage) async -> AttemptPlan.Attempt {
+        guard let provider = providers[name], let entry = board.withLock({ $0.begin(name, at: .now) }) else {
+            return .answered(ProviderAnswer(.misconfigured, errorCode: "no_provider"))
+        }
         switch entry {
         case .wait(let wait):
-            return .pauses(wait)
+            return .skipped(for: wait)
         case .go(let call):
             let answer = await provider.send(message)
             let change = board.withLock { $0.end(call, of: name, answer, at: .now) }
             if let change { report(name, change) }
             return .answered(answer)
         }
-    }
-
-    enum Outcome {
-        case answered(ProviderAnswer)
-
-        /// The provider was not called: it is paused for this time.
-        case pauses(Duration)
-
-        static let unknownProvider = answered(ProviderAnswer(.misconfigured, errorCode: "no_provider"))
     }
 
     /// Records the delivery time of a message.

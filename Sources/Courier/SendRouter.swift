@@ -7,19 +7,20 @@ import Verification
 struct SendRouter: Sendable {
     let desk: ProviderDesk
     let policies: PolicySource
+    let repeatsUnknown: Bool
 
-    enum Way {
-        /// To the first of these providers, at once.
+    enum Choice {
+        /// The first of these providers, at once.
         case now([String])
 
-        /// To the first of these providers that has a rate-limit token for it.
+        /// The first of these providers that has a rate-limit token for it.
         case inTurn([String])
 
         /// No provider accepts it for this time.
         case paused(Duration)
     }
 
-    func way(of send: ClaimedSend) -> Way {
+    func route(for send: ClaimedSend) -> Choice {
         guard !send.isFictional else { return .now([TestNumberProvider.name]) }
         // The policy does not have this tenant any more: call no provider.
         guard let tenant = policies.current.tenants[send.tenant] else { return .now([]) }
@@ -34,8 +35,19 @@ struct SendRouter: Sendable {
         return .inTurn(providers)
     }
 
-    /// The policy's rule for opted-out recipients; `stop`, the strict rule, for an unknown tenant.
-    func onOptOut(for send: ClaimedSend) -> OptOutRule {
-        policies.current.tenants[send.tenant]?.routes.onOptOut ?? .stop
+    /// Plans the calls of a send to providers in this order.
+    ///
+    /// For a tenant that the policy does not have, the strict rule for opted-out recipients holds.
+    func plan(for send: ClaimedSend, _ providers: [String]) -> AttemptPlan {
+        AttemptPlan(
+            providers: providers,
+            idempotent: desk.idempotent,
+            refusers: send.refusers,
+            attempts: send.attempts,
+            repetition: send.repetition,
+            repeatsUnknown: repeatsUnknown,
+            onOptOut: policies.current.tenants[send.tenant]?.routes.onOptOut ?? .stop,
+            isOptedOut: send.optedOutAt != nil
+        )
     }
 }

@@ -36,8 +36,8 @@ import Verification
     @Test func `every fault comes to a decision that sends nothing to anybody else`() async throws {
         for fault in TestNumber.Fault.allCases {
             var plan = AttemptPlan(providers: ["test"], attempts: 0)
-            #expect(plan.start() == .call(provider: "test"))
-            let step = plan.step(after: try await answer(fault), timeLeft: .seconds(300))
+            #expect(plan.step == .call(provider: "test"))
+            let step = plan.take(.answered(try await answer(fault)), timeLeft: .seconds(300))
             switch fault {
             case .optedOut: #expect(step == .finish(.failed(.optedOut)))
             case .invalid: #expect(step == .finish(.failed(.providerRefused)))

@@ -15,12 +15,12 @@ import Testing
         attempts: Int16 = 0
     ) -> (called: [String], attempts: Int16, end: SendDisposition?) {
         var plan = AttemptPlan(providers: route, attempts: attempts)
-        var step = plan.start()
+        var step = plan.step
         var called: [String] = []
         for answer in answers {
             guard case .call(let provider) = step else { break }
             called.append(provider)
-            step = plan.step(after: ProviderAnswer(answer), timeLeft: .seconds(300))
+            step = plan.take(.answered(ProviderAnswer(answer)), timeLeft: .seconds(300))
         }
         guard case .finish(let end) = step else { return (called, plan.attempts, nil) }
         return (called, plan.attempts, end)
@@ -67,19 +67,19 @@ import Testing
         ]
         for (outcome, end) in outcomes {
             var plan = AttemptPlan(providers: ["a", "b"], attempts: 0, onOptOut: .next)
-            #expect(plan.start() == Self.call("a"))
-            #expect(plan.step(after: ProviderAnswer(.optedOut), timeLeft: .seconds(300)) == Self.call("b"))
+            #expect(plan.step == Self.call("a"))
+            #expect(plan.take(.answered(ProviderAnswer(.optedOut)), timeLeft: .seconds(300)) == Self.call("b"))
             #expect(plan.refusers == ["a"])
-            #expect(plan.step(after: ProviderAnswer(outcome), timeLeft: .seconds(300)) == .finish(end))
+            #expect(plan.take(.answered(ProviderAnswer(outcome)), timeLeft: .seconds(300)) == .finish(end))
         }
     }
 
     @Test func `a person who has opted out is told so when the only provider that may be asked is gone`() {
-        var none = AttemptPlan(providers: [], attempts: 0, isOptedOut: true)
-        #expect(none.start() == .finish(.failed(.optedOut)))
+        let none = AttemptPlan(providers: [], attempts: 0, isOptedOut: true)
+        #expect(none.step == .finish(.failed(.optedOut)))
         var unreached = AttemptPlan(providers: ["a"], attempts: 0, isOptedOut: true)
-        #expect(unreached.start() == Self.call("a"))
-        let step = unreached.step(after: ProviderAnswer(.notSent), timeLeft: .seconds(300))
+        #expect(unreached.step == Self.call("a"))
+        let step = unreached.take(.answered(ProviderAnswer(.notSent)), timeLeft: .seconds(300))
         #expect(step == .finish(.retry(after: .seconds(1))))
     }
 
@@ -157,7 +157,7 @@ import Testing
         wait: Duration
     ) {
         var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
-        var step = plan.start()
+        var step = plan.step
         for (outcome, wait) in answers { step = Self.step(&plan, outcome, retryAfter: wait) }
         #expect(step == .finish(.retry(after: wait)))
         #expect(plan.retryProvider == provider)
@@ -174,7 +174,7 @@ import Testing
 
     @Test func `a provider's own wait is kept, and of several the shortest`() {
         var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
-        #expect(plan.start() == Self.call("a"))
+        #expect(plan.step == Self.call("a"))
         #expect(Self.step(&plan, .throttled, retryAfter: .seconds(90)) == Self.call("b"))
         #expect(Self.step(&plan, .notSent, retryAfter: .seconds(70)) == .finish(.retry(after: .seconds(70))))
     }
@@ -186,7 +186,6 @@ import Testing
         ]
         for (wait, end) in waits {
             var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
-            _ = plan.start()
             _ = Self.step(&plan, .throttled, retryAfter: wait)
             #expect(Self.step(&plan, .throttled, retryAfter: wait) == .finish(end))
         }
@@ -198,26 +197,26 @@ import Testing
         retryAfter: Duration? = nil,
         timeLeft: Duration = .seconds(300)
     ) -> AttemptPlan.Step {
-        plan.step(after: ProviderAnswer(outcome, retryAfter: retryAfter), timeLeft: timeLeft)
+        plan.take(.answered(ProviderAnswer(outcome, retryAfter: retryAfter)), timeLeft: timeLeft)
     }
 
     @Test func `who refused the message is not asked again for it`() {
         var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
-        #expect(plan.start() == Self.call("a"))
+        #expect(plan.step == Self.call("a"))
         #expect(Self.step(&plan, .refused) == Self.call("b"))
         #expect(Self.step(&plan, .throttled) == .finish(.retry(after: .seconds(4))))
         #expect(plan.refusers == ["a"])
         var later = AttemptPlan(providers: ["a", "b"], refusers: plan.refusers, attempts: plan.attempts)
-        #expect(later.start() == Self.call("b"))
+        #expect(later.step == Self.call("b"))
         #expect(Self.step(&later, .accepted) == .finish(.sent))
     }
 
     @Test func `when all have refused, over whatever claims, the send has failed for good`() {
         var plan = AttemptPlan(providers: ["a", "b"], refusers: ["a"], attempts: 2)
-        #expect(plan.start() == Self.call("b"))
+        #expect(plan.step == Self.call("b"))
         #expect(Self.step(&plan, .refused) == .finish(.failed(.providerRefused)))
-        var none = AttemptPlan(providers: ["a"], refusers: ["a"], attempts: 1)
-        #expect(none.start() == .finish(.failed(.providerRefused)))
+        let none = AttemptPlan(providers: ["a"], refusers: ["a"], attempts: 1)
+        #expect(none.step == .finish(.failed(.providerRefused)))
     }
 
     @Test(arguments: [ProviderOutcome.throttled, .notSent, .misconfigured])
@@ -226,12 +225,10 @@ import Testing
     ) {
         let wait = Duration.seconds(30)
         var plan = AttemptPlan(providers: ["a", "b"], attempts: 0)
-        _ = plan.start()
         #expect(Self.step(&plan, outcome, retryAfter: wait, timeLeft: .seconds(30)) == Self.call("b"))
         let end = Self.step(&plan, outcome, retryAfter: wait, timeLeft: .seconds(29))
         #expect(end == .finish(.failed(.providerUnavailable)))
         var patient = AttemptPlan(providers: ["a"], attempts: 0)
-        _ = patient.start()
         let later = Self.step(&patient, outcome, retryAfter: wait, timeLeft: .seconds(31))
         #expect(later == .finish(.retry(after: wait)))
     }

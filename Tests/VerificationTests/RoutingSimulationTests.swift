@@ -30,13 +30,13 @@ import Verification
         var claims: [Int: [Int16]] = [:]
         var answers: [Int: [(AttemptPlan, String, Breaker.Call, ProviderOutcome)]] = [:]
 
-        func proceed(_ plan: AttemptPlan, _ first: AttemptPlan.Step, _ time: Int, _ random: inout TestSeed) {
-            var (plan, step) = (plan, first)
+        func proceed(_ started: AttemptPlan, _ time: Int, _ random: inout TestSeed) {
+            var plan = started
             let now = start + .milliseconds(time)
-            while case .call(let name) = step {
+            while case .call(let name) = plan.step {
                 switch board.begin(name, at: now) {
                 case .wait(let wait)?:
-                    step = plan.passOver(for: wait)
+                    plan.take(.skipped(for: wait), timeLeft: .seconds(300))
                 case .go(let call)?:
                     let isFaulty = name == "main" && (10_000..<70_000).contains(time)
                     tally.calls[name, default: 0] += 1
@@ -45,10 +45,10 @@ import Verification
                     answers[time + max(1, delay), default: []].append((plan, name, call, isFaulty ? fault : .accepted))
                     return
                 case nil:
-                    step = plan.passOver(for: .seconds(1))
+                    plan.take(.skipped(for: .seconds(1)), timeLeft: .seconds(300))
                 }
             }
-            guard case .finish(let end) = step else { return }
+            guard case .finish(let end) = plan.step else { return }
             switch end {
             case .retry(let delay):
                 // The sweep runs twice a second.
@@ -69,7 +69,8 @@ import Verification
                 if name == "main", outcome == .accepted, time >= 70_000, tally.firstAfterHealing == nil {
                     tally.firstAfterHealing = .milliseconds(time - 70_000)
                 }
-                proceed(plan, plan.step(after: answer, timeLeft: .seconds(300)), time, &random)
+                plan.take(.answered(answer), timeLeft: .seconds(300))
+                proceed(plan, time, &random)
             }
             var due = claims.removeValue(forKey: time) ?? []
             if time % 5 == 0, time < 100_000 {
@@ -77,8 +78,8 @@ import Verification
                 due.append(0)
             }
             for attempts in due {
-                var plan = AttemptPlan(providers: board.order(route, at: now, using: &random), attempts: attempts)
-                proceed(plan, plan.start(), time, &random)
+                let plan = AttemptPlan(providers: board.order(route, at: now, using: &random), attempts: attempts)
+                proceed(plan, time, &random)
             }
         }
         tally.callsInBusiestSecond = perSecond.values.max() ?? 0

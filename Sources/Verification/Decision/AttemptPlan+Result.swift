@@ -37,7 +37,7 @@ extension AttemptPlan {
     /// The result of a claim that stops before its next call: another claim calls that provider.
     package func handedBack(_ send: ClaimedSend) -> SendResult? {
         var plan = self
-        guard case .finish(let disposition) = plan.runOut() else { return nil }
+        guard case .finish(let disposition) = plan.take(.tooLate, timeLeft: .zero) else { return nil }
         return SendResult(
             send: send.reference,
             disposition: disposition,

@@ -19,6 +19,20 @@ package struct AttemptPlan: Sendable {
         case finish(SendDisposition)
     }
 
+    /// The result of a call.
+    package enum Attempt: Sendable {
+        case answered(ProviderAnswer)
+
+        /// The provider takes no message for this time and was not called; uses up no attempt.
+        case skipped(for: Duration)
+
+        /// The time of the claim or the message was over before the provider was called; uses up no attempt.
+        case tooLate
+    }
+
+    /// The next call, or the end.
+    package private(set) var step = Step.finish(.retry(after: .zero))
+
     package private(set) var attempts: Int16
     let providers: [String]
     let idempotent: Set<String>
@@ -78,28 +92,34 @@ package struct AttemptPlan: Sendable {
         self.repeatsUnknown = repeatsUnknown
         self.onOptOut = onOptOut
         self.isOptedOut = isOptedOut
+        step = next()
     }
 
-    package mutating func start() -> Step {
-        next()
+    /// Takes the result of the call that `step` demands, and returns the next step.
+    ///
+    /// `encoding` is that of an SMS; `timeLeft` is the time until the message's deadline.
+    @discardableResult
+    package mutating func take(_ attempt: Attempt, encoding: TextEncoding? = nil, timeLeft: Duration) -> Step {
+        step =
+            switch attempt {
+            case .answered(let answer): next(after: answer, encoding, timeLeft)
+            case .skipped(let wait): next(skippedFor: wait)
+            case .tooLate: tooLate()
+            }
+        return step
     }
 
-    /// The step after an answer; `timeLeft` is the time until the message's deadline.
-    package mutating func step(
-        after answer: ProviderAnswer,
-        encoding: TextEncoding? = nil,
-        timeLeft: Duration
-    ) -> Step {
+    private mutating func next(after answer: ProviderAnswer, _ encoding: TextEncoding?, _ timeLeft: Duration) -> Step {
         if let provider {
             let attempt = SendResult.Attempt(provider: provider, answer: answer, encoding: encoding)
             told = Told(attempt, answer.outcome, before: told)
         }
-        if isUnknown { return stepInDoubt(after: answer.outcome) }
+        if isUnknown { return nextInDoubt(after: answer.outcome) }
         switch answer.outcome {
         case .accepted:
             return .finish(.sent)
         case .unknown:
-            return stepInDoubt(after: .unknown)
+            return nextInDoubt(after: .unknown)
         case .fraud:
             return .finish(.failed(.fraudBlocked))
         case .optedOut where onOptOut == .stop:
@@ -118,16 +138,14 @@ package struct AttemptPlan: Sendable {
     /// The provider that the retry waits for; nil if no provider may be called again.
     var retryProvider: String? { waits.next?.provider }
 
-    /// The step after the provider was skipped because it is paused; uses up no attempt.
-    package mutating func passOver(for wait: Duration) -> Step {
+    private mutating func next(skippedFor wait: Duration) -> Step {
         attempts -= 1
         if isUnknown { return .finish(.unknown(.timeout)) }
         pause = min(pause ?? wait, wait)
         return next()
     }
 
-    /// The end when the claim's time is over before the provider was called; uses up no attempt.
-    package mutating func runOut() -> Step {
+    private mutating func tooLate() -> Step {
         attempts -= 1
         return .finish(isUnknown ? .unknown(.timeout) : .retry(after: .zero))
     }
@@ -135,7 +153,7 @@ package struct AttemptPlan: Sendable {
     /// Handles an answer while the message may have been taken.
     ///
     /// No other provider is called. A refusal proves nothing, since it may be a refusal of the repetition.
-    private mutating func stepInDoubt(after outcome: ProviderOutcome) -> Step {
+    private mutating func nextInDoubt(after outcome: ProviderOutcome) -> Step {
         isUnknown = true
         switch outcome {
         case .accepted:
