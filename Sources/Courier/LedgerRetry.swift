@@ -99,16 +99,6 @@ final class LedgerRetry: Sendable {
         logger.log(.postgresFailing, [.stage: .text(stage.rawValue), .error: LogValue(error)])
     }
 
-    func noteUnrecordable(_ record: InboundRecord, _ stage: Progress.Stage) {
-        logger.log(
-            .postgresUnrecordable,
-            [
-                .stage: .text(stage.rawValue), .topic: .text(record.topic),
-                .partition: LogValue(Int(record.partition)), .offset: .integer(record.offset),
-            ]
-        )
-    }
-
     private func noteSuccess(_ stage: Progress.Stage) {
         guard outage.withLock({ $0.succeeded(stage, at: .now) }) else { return }
         logger.log(.postgresRecovered, [.stage: .text(stage.rawValue)])
@@ -165,7 +155,15 @@ extension LedgerRetry {
         _ stage: Progress.Stage,
         _ record: @Sendable ([InboundRecord], DeadLetterReason?) async throws -> Value
     ) async -> [Value]? {
-        for record in records { noteUnrecordable(record, stage) }
+        for record in records {
+            logger.log(
+                .postgresUnrecordable,
+                [
+                    .stage: .text(stage.rawValue), .topic: .text(record.topic),
+                    .partition: LogValue(Int(record.partition)), .offset: .integer(record.offset),
+                ]
+            )
+        }
         let recorded = await run(stage, .untilStopped) { try await record(records, .unrecordable) }
         return recorded.map { [$0] }
     }

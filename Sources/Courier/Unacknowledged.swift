@@ -45,6 +45,27 @@ final class Unacknowledged: Sendable {
             againEnd = end
             weight = first.weight
         }
+
+        /// Returns the run with one more record of its stream; nil if the record stays in the table.
+        ///
+        /// `isBegun` is true if the run began with the same call as the record.
+        func adding(_ record: OutboxRecord, isBegun: Bool, until end: ContinuousClock.Instant) -> Run? {
+            var run = self
+            if isBegun {
+                guard record.sequence > following.last?.sequence ?? sequence else { return nil }
+                run.following.append(record)
+            } else if record.sequence == sequence {
+                run.weight -= again.reduce(0) { $0 + $1.weight }
+                run.again = [record]
+                run.againEnd = end
+            } else if let last = again.last, record.sequence == last.sequence + 1 {
+                run.again.append(record)
+            } else {
+                return nil
+            }
+            run.weight += record.weight
+            return run
+        }
     }
 
     private struct State {
@@ -116,38 +137,23 @@ final class Unacknowledged: Sendable {
             var begun: Set<UUIDValue> = []
             var left: Set<UUIDValue> = []
             for record in records where !left.contains(record.stream) {
-                let weight = record.weight
-                guard var run = state.runs[record.stream] else {
-                    let destination = destination(record)
-                    var room = state.rooms[destination] ?? DestinationRoom()
-                    guard state.weight < limit * Self.share, room.takes(record.stream, below: limit, at: now) else {
-                        left.insert(record.stream)
-                        beginning.left.append(
-                            Left(record: record, destination: destination, pause: room.pause(at: now))
-                        )
-                        continue
-                    }
-                    room.begin(at: now)
-                    state.rooms[destination] = room
-                    state.keep(Run(record, to: destination, until: end), of: record.stream)
-                    begun.insert(record.stream)
-                    beginning.first.append(record)
+                if let run = state.runs[record.stream] {
+                    let next = run.adding(record, isBegun: begun.contains(record.stream), until: end)
+                    if let next { state.keep(next, of: record.stream) }
                     continue
                 }
-                if begun.contains(record.stream) {
-                    guard record.sequence > run.following.last?.sequence ?? run.sequence else { continue }
-                    run.following.append(record)
-                } else if record.sequence == run.sequence {
-                    run.weight -= run.again.reduce(0) { $0 + $1.weight }
-                    run.again = [record]
-                    run.againEnd = end
-                } else if let last = run.again.last, record.sequence == last.sequence + 1 {
-                    run.again.append(record)
-                } else {
+                let destination = destination(record)
+                var room = state.rooms[destination] ?? DestinationRoom()
+                guard state.weight < limit * Self.share, room.takes(record.stream, below: limit, at: now) else {
+                    left.insert(record.stream)
+                    beginning.left.append(Left(record: record, destination: destination, pause: room.pause(at: now)))
                     continue
                 }
-                run.weight += weight
-                state.keep(run, of: record.stream)
+                room.begin(at: now)
+                state.rooms[destination] = room
+                state.keep(Run(record, to: destination, until: end), of: record.stream)
+                begun.insert(record.stream)
+                beginning.first.append(record)
             }
             return beginning
         }

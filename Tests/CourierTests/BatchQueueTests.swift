@@ -55,6 +55,18 @@ import Testing
         #expect(taken == [[1, 2], [3]])
     }
 
+    @Test func `a consumer puts back what it could not handle, even when the queue is finished`() async {
+        let queue = BatchQueue<Int>()
+        queue.append([1, 2, 3])
+        queue.finish()
+        var batches = queue.batches(of: 2).makeAsyncIterator()
+        #expect(await batches.next() == [1, 2])
+        queue.putBack([2])
+        #expect(await batches.next() == [3, 2])
+        #expect(queue.weight == 0)
+        #expect(await batches.next() == nil)
+    }
+
     @Test func `a queue that has room takes all of a batch, however heavy, and a full one nothing of it`() {
         let queue = BatchQueue<Int>(limit: 3)
         #expect(queue.append([1, 2]))
