@@ -45,7 +45,7 @@ package struct IntakeWrites {
     /// In this order a failure undoes little.
     func tryCommit(behind others: [Statement], _ transaction: Transaction) throws -> [OutboxRecord] {
         let answers = Array(try transaction.tryCommit(others + statements).dropFirst(others.count))
-        if !claims.isEmpty { ledger.held.add(parcel, claims, lease: ledger.settings.lease) }
+        if !claims.isEmpty { ledger.openParcels.add(parcel, claims.map(\.claim), for: ledger.settings.lease * 2) }
         return try ledger.handedOver(outbox, answers[inserts])
     }
 }

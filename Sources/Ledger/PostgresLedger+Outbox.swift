@@ -76,7 +76,7 @@ extension PostgresLedger {
     /// The records that this worker publishes itself, in order, by the answers to their committed inserts.
     func handedOver(_ outbox: SplitOutbox, _ answers: some Sequence<Rows>) throws -> [OutboxRecord] {
         let packed = outbox.packed.map { OutboxKey($0) }
-        if !packed.isEmpty { packs.add(outbox.pack, packed, lease: settings.lease) }
+        if !packed.isEmpty { openPacks.add(outbox.pack, packed, for: settings.lease) }
         if outbox.rows.isEmpty { return outbox.packed }
         var handedOver = Set(packed)
         for rows in answers {
@@ -206,7 +206,7 @@ extension PostgresLedger {
     /// record of its stream: the commit of the later one's own transaction writes the log up to this deletion.
     @discardableResult
     package func published(_ records: [OutboxRecord]) async throws -> Bool {
-        let plan = packs.plan(published: records)
+        let plan = openPacks.plan(ending: records.map { OutboxKey($0) })
         do {
             return try await forget(plan, Self.forget(plan))
         } catch let error as PostgresError where error.isLockConflict {
@@ -217,18 +217,18 @@ extension PostgresLedger {
 
     private func forget(_ plan: OpenPacks.Plan, _ statements: [Statement]) async throws -> Bool {
         if statements.isEmpty {
-            packs.finish(plan)
+            openPacks.finish(plan)
             return false
         }
         let answers = try await pool.withTransaction { try $0.commit(statements) }
         var held: Set<Int64> = []
-        if !plan.packs.isEmpty {
+        if !plan.ids.isEmpty {
             // The first answer is that of `set_config`; the answers of the packs follow.
-            let kinds = (plan.published.isEmpty ? 0 : 1) + (plan.unpacked.isEmpty ? 0 : 1)
+            let kinds = (plan.ended.isEmpty ? 0 : 1) + (plan.split.isEmpty ? 0 : 1)
             let gone = Set(try answers[1...kinds].flatMap { try $0.map { try $0.int64(0) } })
             held = try await heldPacks(plan, gone)
         }
-        packs.finish(plan, held: held)
+        openPacks.finish(plan, held: held)
         return try answers.last?.contains { try $0.bool(0) } ?? false
     }
 
@@ -237,11 +237,11 @@ extension PostgresLedger {
     /// A pack that does not exist was claimed by a sweep after its lease expired. Its records may be rows now: they are
     /// deleted.
     private func heldPacks(_ plan: OpenPacks.Plan, _ gone: Set<Int64>) async throws -> Set<Int64> {
-        let others = plan.packs.filter { !gone.contains($0) }
+        let others = plan.ids.filter { !gone.contains($0) }
         if others.isEmpty { return [] }
         return try await pool.withTransaction { transaction in
             let held = Set(try transaction.run([Self.existingPacks(others)])[0].map { try $0.int64(0) })
-            let lost = plan.published.filter { !gone.contains($0.id) && !held.contains($0.id) }.flatMap(\.records)
+            let lost = plan.ended.filter { !gone.contains($0.key) && !held.contains($0.key) }.flatMap(\.value)
             if !lost.isEmpty { try transaction.commit([Self.deleteUnlocked(lost)]) }
             return held
         }
@@ -250,31 +250,24 @@ extension PostgresLedger {
     /// Makes one round trip that deletes records, and reads whether records are parked behind them.
     package static func forget(_ plan: OpenPacks.Plan, skippingLocked: Bool = false) -> [Statement] {
         var statements: [Statement] = []
-        if !plan.published.isEmpty { statements.append(deletePacks(plan.published.map(\.id))) }
-        if !plan.unpacked.isEmpty {
-            statements.append(unpack(plan.unpacked.map(\.id), left: plan.unpacked.flatMap(\.records)))
-        }
-        if !plan.rows.isEmpty {
-            let keys = plan.rows.map { OutboxKey($0) }
-            statements.append(skippingLocked ? deleteUnlocked(keys) : delete(keys))
+        if !plan.ended.isEmpty { statements.append(deletePacks(Array(plan.ended.keys))) }
+        if !plan.split.isEmpty { statements.append(unpack(plan.split)) }
+        if !plan.single.isEmpty {
+            statements.append(skippingLocked ? deleteUnlocked(plan.single) : delete(plan.single))
         }
         guard !statements.isEmpty else { return [] }
-        let gone = plan.published.flatMap(\.records) + plan.freed
-        let streams = gone.map(\.stream) + plan.rows.map(\.stream)
+        let streams = (plan.ended.flatMap(\.value) + plan.freed + plan.single).map(\.stream)
         let setting = Statement("SELECT set_config('synchronous_commit', 'off', true)").repeated
         return [setting] + statements + [isAnyParked(behind: streams)]
     }
 
     package func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws {
-        let plan = packs.plan(givenBack: records)
-        var statements: [Statement] = []
-        if !plan.unpacked.isEmpty {
-            statements.append(Self.unpack(plan.packs, left: plan.unpacked.flatMap(\.records)))
-        }
-        statements.append(Self.shortenLeases(of: records.map(\.stream), to: pause))
-        let answers = try await pool.withTransaction { [statements] in try $0.commit(statements) }
-        let gone = plan.unpacked.isEmpty ? [] : Set(try answers[0].map { try $0.int64(0) })
-        packs.finish(plan, held: Set(plan.packs).subtracting(gone))
+        let plan = openPacks.plan(splitting: records.map { OutboxKey($0) })
+        let unpack = plan.split.isEmpty ? [] : [Self.unpack(plan.split)]
+        let statements = unpack + [Self.shortenLeases(of: records.map(\.stream), to: pause)]
+        let answers = try await pool.withTransaction { try $0.commit(statements) }
+        let gone = plan.split.isEmpty ? [] : Set(try answers[0].map { try $0.int64(0) })
+        openPacks.finish(plan, held: Set(plan.ids).subtracting(gone))
     }
 
     package func recall(_ streams: [UUIDValue], within limit: Duration) async throws {

@@ -103,11 +103,11 @@ extension PostgresLedger {
             )
             let named = unsettled.filter { !late.contains($0.send.claim) && $0.attempt?.messageID != nil }
             let evidence = named.isEmpty ? [] : [Self.keepEvidence(named)]
-            let parcels = Array(Set(held.parcels(of: waiting.map(\.send)).compactMap(\.self)))
+            let parcels = Array(Set(openParcels.groups(of: waiting.map(\.send.claim)).compactMap(\.self)))
             let leases = parcels.isEmpty ? [] : [extendParcels(parcels)]
             let pack = Pack(behind: try Self.verificationIDs(locks[4]))
             let outbox = try write(changes, pack, ending: free, transaction, after: evidence + leases)
-            held.extend(parcels, lease: settings.lease)
+            openParcels.extend(parcels, for: settings.lease * 2)
             return Recorded(waiting, outbox: outbox)
         }
     }
@@ -120,11 +120,12 @@ extension PostgresLedger {
         _ transaction: Transaction,
         after earlier: [Statement] = []
     ) throws -> [OutboxRecord] {
-        let sends = results.map(\.send)
-        let delays = results.compactMap { result in result.disposition.retryAfter.map { (result.send, $0) } }
-        let leaving = leaveParcels(sends, delays: delays)
-        let outbox = try write(changes, pack, transaction, after: earlier + leaving.statements)
-        held.end(sends, deleted: leaving.deleted)
+        let delays = results.compactMap { result in
+            result.disposition.retryAfter.map { Delay(send: result.send, after: $0) }
+        }
+        let leaving = openParcels.plan(ending: results.map(\.send.claim))
+        let outbox = try write(changes, pack, transaction, after: earlier + Self.leaveParcels(leaving, delays))
+        openParcels.finish(leaving)
         return outbox
     }
 

@@ -102,9 +102,10 @@ extension PostgresLedger {
         Statement("SELECT p.id FROM courier.outbox_pack p WHERE p.id = ANY ($1)", [.int64s(ids)])
     }
 
-    /// Replaces unlocked packs by rows of the given records, under the packs' leases, and returns the packs' ids.
-    static func unpack(_ ids: [Int64], left records: [OutboxKey]) -> Statement {
-        Statement(
+    /// Replaces unlocked packs by rows of their given records, under the packs' leases, and returns the packs' ids.
+    static func unpack(_ packs: [Int64: [OutboxKey]]) -> Statement {
+        let records = packs.values.flatMap(\.self)
+        return Statement(
             """
             WITH gone AS (
                 DELETE FROM courier.outbox_pack p
@@ -122,7 +123,7 @@ extension PostgresLedger {
             )
             SELECT g.id FROM gone g
             """,
-            [.int64s(ids), .uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
+            [.int64s(Array(packs.keys)), .uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]
         )
     }
 

@@ -19,18 +19,20 @@ extension PostgresLedger {
         )
     }
 
-    /// The statements that end claims in their parcels after their sends are written, and the parcels they delete.
-    func leaveParcels(
-        _ claims: [SendReference],
-        delays: [(send: SendReference, after: Duration)]
-    ) -> (statements: [Statement], deleted: [UUIDValue]) {
-        let emptied = held.emptied(by: claims)
-        let inserts = delays.isEmpty ? [] : [Self.insertDelays(delays)]
-        return (inserts + (emptied.isEmpty ? [] : [Self.deleteParcels(emptied)]), emptied)
+    /// The time after which a send that is set to pending is due again.
+    struct Delay {
+        let send: SendReference
+        let after: Duration
+    }
+
+    /// The statements that end claims in their parcels after their sends are written.
+    static func leaveParcels(_ plan: OpenParcels.Plan, _ delays: [Delay]) -> [Statement] {
+        (delays.isEmpty ? [] : [insertDelays(delays)])
+            + (plan.ended.isEmpty ? [] : [deleteParcels(Array(plan.ended.keys))])
     }
 
     /// Inserts a parcel for each send that the previous statement set to pending, due after a delay of its own.
-    static func insertDelays(_ waiting: [(send: SendReference, after: Duration)]) -> Statement {
+    static func insertDelays(_ waiting: [Delay]) -> Statement {
         Statement(
             """
             INSERT INTO courier.parcel (id, lease_until, sends, fences)

@@ -34,7 +34,7 @@ extension PostgresLedger {
     /// The claims of those rows are released, and they delay no other send.
     package func markDispatching(_ claims: [ClaimedSend], tried: [SendClaim: [String]]) async throws -> Set<SendClaim> {
         let claims = Self.inLockOrder(claims)
-        let parcels = held.parcels(of: claims.map(\.reference))
+        let parcels = openParcels.groups(of: claims.map(\.claim))
         do {
             return try await pool.withTransaction { transaction in
                 try Self.sendClaims(transaction.commit([mark(claims, in: parcels, tried: tried)])[0])
@@ -84,9 +84,10 @@ extension PostgresLedger {
 
     package func release(_ claims: [ClaimedSend]) async throws {
         let sends = Self.inLockOrder(claims).map(\.reference)
-        let leaving = leaveParcels(sends, delays: sends.map { ($0, .zero) })
-        try await pool.withTransaction { _ = try $0.commit([Self.handBack(sends)] + leaving.statements) }
-        held.end(sends, deleted: leaving.deleted)
+        let leaving = openParcels.plan(ending: sends.map(\.claim))
+        let statements = Self.leaveParcels(leaving, sends.map { Delay(send: $0, after: .zero) })
+        try await pool.withTransaction { _ = try $0.commit([Self.handBack(sends)] + statements) }
+        openParcels.finish(leaving)
     }
 
     /// Sorts claims by send id, the lock order: a statement locks rows in the order of its input.

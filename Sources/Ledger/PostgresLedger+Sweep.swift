@@ -64,7 +64,7 @@ extension PostgresLedger {
             statements.append(Self.deleteEmptyParcels(Array(parcels.ids)))
             let pack = Pack(behind: try Self.verificationIDs(answers[2]))
             let outbox = try write(changes, pack, transaction, after: statements)
-            if !swept.claims.isEmpty { held.add(parcel, swept.claims.map(\.reference), lease: settings.lease) }
+            if !swept.claims.isEmpty { openParcels.add(parcel, swept.claims.map(\.claim), for: settings.lease * 2) }
             let left = parcels.oldest.map { SweepStart.Left.some(since: $0) } ?? .nothing
             let takesAll = parcels.isAll && swept.claims.count + swept.results.count == found.count
             dueSends.note(capacity == 0 ? .unknown : takesAll ? .nothing : left, at: now)

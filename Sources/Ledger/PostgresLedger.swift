@@ -64,8 +64,8 @@ package struct PostgresLedger: Ledger {
 
     /// A small margin suffices: parked records are due at the time of their transaction, others at the end of a lease.
     let unpublished = SweepStart(margin: .seconds(5))
-    let packs = OpenPacks()
-    let held = OpenParcels()
+    let openPacks = OpenPacks(maxWait: .seconds(1))
+    let openParcels = OpenParcels()
     let fullWindows = FullWindows()
     let heldRows = HeldRows()
     let snapshots = SnapshotWatch()

@@ -83,27 +83,28 @@ import Verification
 
     @Test func `outcomes of two transactions at a time empty their parcel`() {
         let held = OpenParcels()
-        let claims = [1, 2].map(SendReference.test)
-        held.add(UUIDValue(7), claims, lease: .seconds(30))
-        for claim in claims { #expect(held.emptied(by: [claim]).isEmpty) }
-        for claim in claims { held.end([claim], deleted: []) }
-        #expect(held.emptied(by: []) == [UUIDValue(7)])
-        held.end([], deleted: [UUIDValue(7)])
-        #expect(held.emptied(by: []).isEmpty)
+        let claims = [1, 2].map(SendReference.test).map(\.claim)
+        held.add(UUIDValue(7), claims, for: .seconds(60))
+        for claim in claims { #expect(held.plan(ending: [claim]).ended.isEmpty) }
+        for plan in claims.map({ held.plan(ending: [$0]) }) { held.finish(plan) }
+        let emptied = held.plan(ending: [])
+        #expect(emptied.ended == [UUIDValue(7): claims])
+        held.finish(emptied)
+        #expect(held.plan(ending: []).ended.isEmpty)
     }
 
     @Test func `a claim of an older fence is in no parcel, and a parcel is forgotten long after its lease`() {
         let held = OpenParcels()
         let start = ContinuousClock.now
         let old = SendReference.test(1)
-        held.add(UUIDValue(7), [old], lease: .seconds(30), now: start)
-        held.add(UUIDValue(8), [old.reclaimed], lease: .seconds(30), now: start + .seconds(31))
-        #expect(held.parcels(of: [old, old.reclaimed]) == [nil, UUIDValue(8)])
-        held.extend([UUIDValue(8)], lease: .seconds(30), now: start + .seconds(80))
-        held.add(UUIDValue(9), [], lease: .seconds(30), now: start + .seconds(120))
-        #expect(held.parcels(of: [old.reclaimed]) == [UUIDValue(8)])
-        held.add(UUIDValue(9), [], lease: .seconds(30), now: start + .seconds(150))
-        #expect(held.parcels(of: [old.reclaimed]) == [nil])
+        held.add(UUIDValue(7), [old.claim], for: .seconds(60), now: start)
+        held.add(UUIDValue(8), [old.reclaimed.claim], for: .seconds(60), now: start + .seconds(31))
+        #expect(held.groups(of: [old.claim, old.reclaimed.claim]) == [nil, UUIDValue(8)])
+        held.extend([UUIDValue(8)], for: .seconds(60), now: start + .seconds(80))
+        held.add(UUIDValue(9), [], for: .seconds(60), now: start + .seconds(120))
+        #expect(held.groups(of: [old.reclaimed.claim]) == [UUIDValue(8)])
+        held.add(UUIDValue(9), [], for: .seconds(60), now: start + .seconds(150))
+        #expect(held.groups(of: [old.reclaimed.claim]) == [nil])
     }
 }
 

@@ -171,7 +171,7 @@ import Verification
             ("postpone", PostgresLedger.postpone([])),
             ("take over outbox", ledger.takeOverOutbox()),
             ("delete packs", PostgresLedger.deletePacks([])),
-            ("unpack", PostgresLedger.unpack([], left: [])),
+            ("unpack", PostgresLedger.unpack([:])),
             ("unpack due", PostgresLedger.unpackDue(since: nil)),
             ("lock free sends", PostgresLedger.existingSends([]).forUpdateSkippingLocked),
             ("existing sends", PostgresLedger.existingSends([])),

@@ -85,10 +85,12 @@ struct BatchMaker {
     }
 
     private static func plan(publishing outboxes: [SplitOutbox]) -> OpenPacks.Plan {
-        OpenPacks.Plan(
-            published: outboxes.filter { !$0.packed.isEmpty }.map { ($0.pack, $0.packed.map { OutboxKey($0) }) },
-            rows: outboxes.flatMap(\.rows)
-        )
+        var plan = OpenPacks.Plan()
+        for outbox in outboxes where !outbox.packed.isEmpty {
+            plan.ended[outbox.pack] = outbox.packed.map { OutboxKey($0) }
+        }
+        plan.single = outboxes.flatMap(\.rows).map { OutboxKey($0) }
+        return plan
     }
 
     private func intakeTrips(
