@@ -30,13 +30,15 @@ package struct IntakeKeys: Sendable {
         }
     }
 
-    package init(_ candidates: [Candidate]) { self.init(candidates, holders: [:]) { _ in false } }
-
     /// Collects the keys of candidates.
     ///
     /// A candidate for which `isTooLate` is true needs only its request row, and no row while another transaction locks
     /// that.
-    private init(_ candidates: [Candidate], holders: [UInt128: Int64], isTooLate: (Candidate) -> Bool) {
+    package init(
+        _ candidates: [Candidate],
+        holders: [UInt128: Int64] = [:],
+        isTooLate: (Candidate) -> Bool = { _ in false }
+    ) {
         var slots = Set<SlotKey>(minimumCapacity: candidates.count)
         var requests = [RequestKey: Candidate](minimumCapacity: candidates.count)
         var unlockable: [RequestKey: Candidate] = [:]

@@ -16,31 +16,34 @@ struct LockedKeys: Sendable {
     /// The database's time at the check.
     let now: Timestamp
 
-    /// Splits candidates into those that need none of these rows, and the others.
+    /// The keys that have a row.
+    fileprivate var existing: Set<UInt128> = []
+
+    init(holders: [UInt128: Int64] = [:], now: Timestamp) {
+        self.holders = holders
+        self.now = now
+    }
+
+    /// The candidates that need none of these rows, in order.
     ///
     /// A person's candidates keep their order: a candidate behind a waiting one waits, too. A candidate that is too
     /// late to be sent needs no committed row, so a lock delays no candidate beyond its deadline. A row of its id that is
     /// not committed yet may be its own decision, by another worker: the candidate waits until that is known.
-    func split(_ candidates: [Candidate], by rules: IntakeRules) -> (free: [Candidate], waiting: [Candidate]) {
-        if holders.isEmpty { return (candidates, []) }
-        var (free, waiting) = ([Candidate](), [Candidate]())
+    func free(among candidates: [Candidate], by rules: IntakeRules) -> [Candidate] {
+        if holders.isEmpty { return candidates }
         var keys = Set<RequestKey>()
         var slots = Set<SlotKey>()
-        for candidate in candidates {
+        return candidates.filter { candidate in
             let isTooLate = rules.isTooLate(candidate, at: now)
             let passed = isTooLate ? [] : candidate.possiblyPassed
             let isBehind = keys.contains(candidate.key) || passed.contains { slots.contains($0.slot) }
             let needsLocked =
                 isTooLate ? holders[candidate.key.digest.value] == Self.inserting : needsHeld(candidate.key, passed)
-            guard isBehind || needsLocked else {
-                free.append(candidate)
-                continue
-            }
-            waiting.append(candidate)
+            if !isBehind && !needsLocked { return true }
             keys.insert(candidate.key)
             slots.formUnion(passed.lazy.map(\.slot))
+            return false
         }
-        return (free, waiting)
     }
 
     private func needsHeld(_ key: RequestKey, _ passed: [Screening.Passed]) -> Bool {
@@ -75,19 +78,29 @@ struct LockedKeys: Sendable {
 }
 
 extension PostgresLedger {
+    /// Finds the rows of candidates that the same transactions lock since an earlier check; nil if there was none.
+    func stillLocked(_ candidates: [Candidate]) async throws -> LockedKeys? {
+        let concerned = heldRows.concerned(candidates)
+        if concerned.isEmpty { return nil }
+        return heldRows.stillHeld(try await lockedKeys(of: concerned), of: concerned)
+    }
+
+    /// Finds the rows of candidates that other transactions lock, and remembers them.
+    func newlyLocked(_ candidates: [Candidate]) async throws -> LockedKeys {
+        let locked = try await lockedKeys(of: candidates)
+        heldRows.note(locked)
+        return locked
+    }
+
     /// Finds the rows of the candidates that other transactions lock.
     ///
     /// Keeps no locks afterwards.
-    func lockedKeys(of candidates: [Candidate]) async throws -> LockedKeys {
+    private func lockedKeys(of candidates: [Candidate]) async throws -> LockedKeys {
         let keys = IntakeKeys(candidates)
         let full = fullWindows.among(keys.windows)
         let windows = keys.windows.filter { full[$0] == nil }
-        let (found, existing) = try await pool.withTransaction { transaction in
-            try Self.look(keys, windows, transaction)
-        }
-        return try await pool.withTransaction { transaction in
-            try Self.probe(keys, windows, existing, found, transaction)
-        }
+        let locked = try await pool.withTransaction { transaction in try Self.look(keys, windows, transaction) }
+        return try await pool.withTransaction { transaction in try Self.probe(keys, windows, locked, transaction) }
     }
 
     /// Finds the locked rows, and the keys of all existing rows.
@@ -95,41 +108,44 @@ extension PostgresLedger {
         _ keys: IntakeKeys,
         _ windows: [LimitKey],
         _ transaction: Transaction
-    ) throws -> (found: LockedKeys, existing: Set<UInt128>) {
+    ) throws -> LockedKeys {
         // 1. Lock persons, windows and requests without waiting.
-        let rows = try transaction.run([
-            lockPersons(keys.persons).skippingLocked, lockWindows(windows).skippingLocked,
-            lockRequests(keys).skippingLocked, LockedKeys.existing(keys, windows), .clock,
-        ])
-        let persons = try persons(rows[0])
-        let requests = Dictionary(try rows[2].map { (try $0.uuid(0), try $0.optionalUUID(2)) }) { day, _ in day }
-        let existing = Dictionary(try rows[3].map { (try $0.uuid(0), try $0.int64(1)) }) { first, _ in first }
-        var found = LockedKeys(now: try rows[4].clock())
-        found.holders = existing
-        for person in persons.keys { found.holders[person.digest.value] = nil }
-        for row in rows[1] { found.holders[try row.uuid(0)] = nil }
-        for key in requests.keys { found.holders[key] = nil }
+        let answers = try transaction.run(
+            KnownRows.lock(keys, windows).map(\.skippingLocked) + [LockedKeys.existing(keys, windows), .clock]
+        )
+        let rows = try KnownRows(answers, keys)
+        var locked = LockedKeys(now: try answers[4].clock())
+        locked.holders = Dictionary(try answers[3].map { (try $0.uuid(0), try $0.int64(1)) }) { first, _ in first }
+        locked.existing = Set(locked.holders.keys)
+        for key in rows.persons.keys { locked.holders[key.digest.value] = nil }
+        for key in rows.windows.keys { locked.holders[key.digest.value] = nil }
+        for key in rows.requests.keys { locked.holders[key.digest.value] = nil }
 
         // 2. Lock the verifications that those rows point to.
-        var targets = requests.compactMap { key, id in id.map { (key: key, id: VerificationID(UUIDValue($0))) } }
-        for slot in keys.slots {
-            if let id = persons[slot.person]?[slot.purpose] { targets.append((slot.person.digest.value, id)) }
+        var targets = rows.requests.compactMap { key, request in
+            request.verificationID.map { (key: key.digest.value, id: $0) }
         }
-        let known = keys.before(targets.lazy.map(\.id))
-        if !known.isEmpty {
-            let answers = try transaction.run([
-                lockVerifications(known).skippingLocked, verificationHolders(known),
-            ])
-            let free = try verifications(answers[0])
-            let all = Dictionary(try answers[1].map { (VerificationID(UUIDValue(try $0.uuid(0))), try $0.int64(1)) }) {
-                first,
-                _ in first
-            }
-            for target in targets where free[target.id] == nil {
-                if let holder = all[target.id] { found.holders[target.key] = holder }
-            }
+        for (slot, id) in rows.slots(of: keys) { targets.append((slot.person.digest.value, id)) }
+        let known = keys.before(targets.map(\.id))
+        if known.isEmpty { return locked }
+        let found = try transaction.run([lockVerifications(known).skippingLocked, Self.holders(of: known)])
+        let free = try verifications(found[0])
+        let holders = Dictionary(try found[1].map { (try $0.uuid(0), try $0.int64(1)) }) { first, _ in first }
+        for target in targets where free[target.id] == nil {
+            if let holder = holders[target.id.uuid.value] { locked.holders[target.key] = holder }
         }
-        return (found, Set(existing.keys))
+        return locked
+    }
+
+    /// Reads the existing verifications, each with the id of the transaction that locks or last locked it.
+    private static func holders(of ids: Set<VerificationID>) -> Statement {
+        Statement(
+            """
+            SELECT v.id, v.xmax::text::bigint FROM courier.verification v
+            WHERE v.id = ANY ($1::uuid[]) AND v.id BETWEEN $2 AND $3
+            """,
+            bounded(ids.map(\.uuid.value))
+        )
     }
 
     /// Finds the keys without a row that another transaction is inserting.
@@ -139,19 +155,18 @@ extension PostgresLedger {
     private static func probe(
         _ keys: IntakeKeys,
         _ windows: [LimitKey],
-        _ existing: Set<UInt128>,
         _ locked: LockedKeys,
         _ transaction: Transaction
     ) throws -> LockedKeys {
         var found = locked
-        let requests = keys.requests.map(\.key.digest.value).filter { !existing.contains($0) }
+        let requests = keys.requests.map(\.key.digest.value).filter { !locked.existing.contains($0) }
         if !requests.isEmpty {
             let rows = try transaction.run([LockedKeys.uncommitted("request", requests)])[0]
             for row in rows { found.holders[try row.uuid(0)] = LockedKeys.inserting }
         }
         let others = keys.requests.filter { found.holders[$0.key.digest.value] == nil }.flatMap(\.possiblyPassed)
-        let persons = Set(others.map(\.slot.person.digest.value)).subtracting(existing)
-        let free = Set(windows.map(\.digest.value)).subtracting(existing)
+        let persons = Set(others.map(\.slot.person.digest.value)).subtracting(locked.existing)
+        let free = Set(windows.map(\.digest.value)).subtracting(locked.existing)
         let addresses = Set(others.flatMap(\.limits).map(\.digest.value)).intersection(free)
         var statements: [Statement] = []
         if !persons.isEmpty { statements.append(LockedKeys.uncommitted("person", persons)) }
@@ -160,16 +175,6 @@ extension PostgresLedger {
             for row in rows { found.holders[try row.uuid(0)] = LockedKeys.inserting }
         }
         return found
-    }
-
-    private static func verificationHolders(_ ids: Set<VerificationID>) -> Statement {
-        Statement(
-            """
-            SELECT v.id, v.xmax::text::bigint FROM courier.verification v
-            WHERE v.id = ANY ($1::uuid[]) AND v.id BETWEEN $2 AND $3
-            """,
-            bounded(ids.map(\.uuid.value))
-        )
     }
 }
 

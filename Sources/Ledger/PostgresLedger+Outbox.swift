@@ -18,17 +18,26 @@ extension PostgresLedger {
         return pack + (outbox.rows.isEmpty ? [] : [insertRows(outbox.rows)])
     }
 
-    /// Commits a transaction with its outbox records, and returns the records to publish.
+    /// Commits a transaction with a parcel of its new claims and with its records; returns the records to publish.
+    ///
+    /// The statement `last` acquires locks that others wait for. If a trial fails, only its own statements are undone.
     func commit(
         _ statements: [Statement],
+        claiming claims: [SendReference] = [],
         publishing records: [OutboxRecord],
         _ pack: Pack,
+        last: Statement? = nil,
+        isTrial: Bool = false,
         _ transaction: Transaction
     ) throws -> [OutboxRecord] {
         let outbox = pack.split(try numbered(records, transaction))
+        let parcel = UUIDValue.random
+        let earlier = statements + (claims.isEmpty ? [] : [insertParcel(parcel, claims)])
         let inserts = insertOutbox(outbox)
-        let answers = try transaction.commit(statements + inserts)
-        return try handedOver(outbox, answers.suffix(inserts.count))
+        let all = earlier + inserts + [last].compactMap(\.self)
+        let answers = isTrial ? try transaction.tryCommit(all) : try transaction.commit(all)
+        if !claims.isEmpty { openParcels.add(parcel, claims.map(\.claim), for: settings.lease * 2) }
+        return try handedOver(outbox, answers.dropFirst(earlier.count).prefix(inserts.count))
     }
 
     /// Inserts records as rows, parked if they follow an unpublished one of their stream.

@@ -7,7 +7,7 @@ package import Verification
 extension PostgresLedger {
     package func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
         let results = results.sorted { $0.send.id < $1.send.id }
-        return try await Self.tellingData {
+        return try await Self.mappingDataErrors {
             do {
                 return try await recordAsClaimed(results)
             } catch is ChangedSinceClaim {
@@ -43,15 +43,16 @@ extension PostgresLedger {
             let now = try answers[2].clock()
 
             // 1. Write the verifications known from the claims in one statement, which skips those changed since.
-            let known = Self.byID(open.compactMap(\.verification))
-            var changes = settle(open, known, now)
-            let written = try writeKnown(changes.verifications, known, pack, transaction)
+            let known = Dictionary(open.compactMap(\.verification).map { ($0.id, $0) }) { first, _ in first }
+            var changes = OutcomeDecision.settle(open, verifications: known, now: now, source: settings.source)
+            let writing = Self.settleVerifications(changes.verifications, known: known, pack)
+            let written = try changes.verifications.isEmpty ? [] : Self.verificationIDs(transaction.run([writing])[0])
             changes.keep(written)
 
             // 2. Lock and read the other verifications, then settle them.
             let rest = open.filter { !written.contains($0.send.verificationID) }
             let read = try readOthers(Set(rest.map(\.send.verificationID)), &pack, transaction)
-            let others = settle(rest, read, now)
+            let others = OutcomeDecision.settle(rest, verifications: read, now: now, source: settings.source)
             changes.outbox += others.outbox
             changes.verifications = others.verifications
             return Recorded([], outbox: try write(changes, pack, ending: results, transaction))
@@ -62,54 +63,72 @@ extension PostgresLedger {
     ///
     /// Extends the leases of the others, since a worker that waits for a lock is alive.
     private func recordUnlocked(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
-        let sends = results.map(\.send.id)
-        let verifications = Set(results.filter(\.disposition.settles).map(\.send.verificationID))
-        return try await pool.withTransaction { transaction in
-            // 1. Lock without waiting, sends before verifications, the lock order. Rows that do not exist need no lock.
-            let existing = Self.existingSends(sends)
-            let locks = try transaction.run([
-                existing.forUpdateSkippingLocked, existing,
-                Self.lockVerifications(verifications).skippingLocked, Self.existingVerifications(verifications),
-                Self.unpublished(verifications),
-            ])
-            let lockedSends = try Self.sendIDs(locks[0])
-            let busySends = try Self.sendIDs(locks[1]).subtracting(lockedSends)
-            let (read, busyVerifications) = try Self.freeVerifications(locks[2], locks[3])
-            let waiting = results.filter {
-                busySends.contains($0.send.id)
-                    || $0.disposition.settles && busyVerifications.contains($0.send.verificationID)
-            }
-            let ids = Set(waiting.map(\.send.id))
-            let free = results.filter { !ids.contains($0.send.id) }
-
-            // 2. Write the results whose rows are locked.
-            let answers = try transaction.run([Self.settleSends(free), .clock])
-            let settled = try Self.sendClaims(answers[0])
-            let open = free.filter { settled.contains($0.send.claim) && $0.disposition.settles }
-
-            // 3. Settle sends that a sweep marked unknown, or for a repeat, while this worker was cut off: it has their
-            // results.
-            let unsettled = free.filter { !settled.contains($0.send.claim) && $0.isEvidence }
-            let answering = unsettled.filter(\.disposition.settlesUnknown)
-            let late =
-                answering.isEmpty ? [] : try Self.sendClaims(transaction.run([Self.settleLateSends(answering)])[0])
-            let unknown = try Self.sendIDs(locks[0], in: "unknown")
-            let changes = OutcomeDecision.settle(
-                open + answering.filter { late.contains($0.send.claim) },
-                late: late.filter { unknown.contains($0.send) },
-                verifications: read,
-                now: try answers[1].clock(),
-                source: settings.source
-            )
-            let named = unsettled.filter { !late.contains($0.send.claim) && $0.attempt?.messageID != nil }
-            let evidence = named.isEmpty ? [] : [Self.keepEvidence(named)]
+        try await pool.withTransaction { transaction in
+            let rows = try lockFree(results, transaction)
+            let waiting = results.filter(rows.isLocked)
+            let free = results.filter { !rows.isLocked($0) }
+            let (changes, evidence) = try writeLocked(free, rows, transaction)
             let parcels = Array(Set(openParcels.groups(of: waiting.map(\.send.claim)).compactMap(\.self)))
             let leases = parcels.isEmpty ? [] : [extendParcels(parcels)]
-            let pack = Pack(behind: try Self.verificationIDs(locks[4]))
-            let outbox = try write(changes, pack, ending: free, transaction, after: evidence + leases)
+            let outbox = try write(changes, rows.pack, ending: free, transaction, after: evidence + leases)
             openParcels.extend(parcels, for: settings.lease * 2)
             return Recorded(waiting, outbox: outbox)
         }
+    }
+
+    /// The rows of results that are locked without waiting, and the rows that another transaction locks.
+    private struct FreeRows {
+        let unknownSends: Set<SendID>
+        let lockedSends: Set<SendID>
+        let verifications: FreeVerifications
+        let pack: Pack
+
+        func isLocked(_ result: SendResult) -> Bool {
+            lockedSends.contains(result.send.id)
+                || result.disposition.settles && verifications.busy.contains(result.send.verificationID)
+        }
+    }
+
+    /// Locks rows without waiting, sends before verifications, the lock order.
+    ///
+    /// Rows that do not exist need no lock.
+    private func lockFree(_ results: [SendResult], _ transaction: Transaction) throws -> FreeRows {
+        let existing = Self.existingSends(results.map(\.send.id))
+        let ids = Set(results.filter(\.disposition.settles).map(\.send.verificationID))
+        let answers = try transaction.run(
+            [existing.forUpdateSkippingLocked, existing] + FreeVerifications.lock(ids) + [Self.unpublished(ids)]
+        )
+        return FreeRows(
+            unknownSends: try Self.sendIDs(answers[0], in: "unknown"),
+            lockedSends: try Self.sendIDs(answers[1]).subtracting(Self.sendIDs(answers[0])),
+            verifications: try FreeVerifications(answers[2], answers[3]),
+            pack: Pack(behind: try Self.verificationIDs(answers[4]))
+        )
+    }
+
+    /// Writes results whose rows are locked; returns the changes to verifications, and statements that keep evidence.
+    private func writeLocked(
+        _ results: [SendResult],
+        _ rows: FreeRows,
+        _ transaction: Transaction
+    ) throws -> (OutcomeDecision.Changes, [Statement]) {
+        let answers = try transaction.run([Self.settleSends(results), .clock])
+        let settled = try Self.sendClaims(answers[0])
+        let open = results.filter { settled.contains($0.send.claim) && $0.disposition.settles }
+
+        // Settle sends that a sweep marked unknown, or for a repeat, while this worker was cut off: it has their results.
+        let unsettled = results.filter { !settled.contains($0.send.claim) && $0.isEvidence }
+        let answering = unsettled.filter(\.disposition.settlesUnknown)
+        let late = answering.isEmpty ? [] : try Self.sendClaims(transaction.run([Self.settleLateSends(answering)])[0])
+        let changes = OutcomeDecision.settle(
+            open + answering.filter { late.contains($0.send.claim) },
+            late: late.filter { rows.unknownSends.contains($0.send) },
+            verifications: rows.verifications.free,
+            now: try answers[1].clock(),
+            source: settings.source
+        )
+        let named = unsettled.filter { !late.contains($0.send.claim) && $0.attempt?.messageID != nil }
+        return (changes, named.isEmpty ? [] : [Self.keepEvidence(named)])
     }
 
     /// Writes the changes, and ends the results' claims in their parcels.
@@ -127,29 +146,6 @@ extension PostgresLedger {
         let outbox = try write(changes, pack, transaction, after: earlier + Self.leaveParcels(leaving, delays))
         openParcels.finish(leaving)
         return outbox
-    }
-
-    private func settle(
-        _ results: [SendResult],
-        _ verifications: [VerificationID: StoredVerification],
-        _ now: Timestamp
-    ) -> OutcomeDecision.Changes {
-        OutcomeDecision.settle(results, verifications: verifications, now: now, source: settings.source)
-    }
-
-    private static func byID(_ verifications: [StoredVerification]) -> [VerificationID: StoredVerification] {
-        Dictionary(verifications.map { ($0.id, $0) }) { first, _ in first }
-    }
-
-    private func writeKnown(
-        _ verifications: [StoredVerification],
-        _ known: [VerificationID: StoredVerification],
-        _ pack: Pack,
-        _ transaction: Transaction
-    ) throws -> Set<VerificationID> {
-        guard !verifications.isEmpty else { return [] }
-        let rows = try transaction.run([Self.settleVerifications(verifications, known: known, pack)])[0]
-        return try Self.verificationIDs(rows)
     }
 
     private func readOthers(

@@ -9,7 +9,7 @@ extension PostgresLedger {
         _ receipts: [ReceivedReceipt],
         deadLetters: [OutboxRecord]
     ) async throws -> Recorded<ReceiptResult> {
-        try await Self.tellingData {
+        try await Self.mappingDataErrors {
             do {
                 return try await receive(receipts, deadLetters, leaving: [])
             } catch let error as PostgresError where error.isLockConflict {
@@ -29,10 +29,9 @@ extension PostgresLedger {
     ) async throws -> Recorded<ReceiptResult> {
         let free = ids.isEmpty ? receipts : receipts.filter { !ids.contains($0.id) }
         return try await pool.withTransaction { transaction in
-            let (changes, pack) = try settle(free, transaction)
-            let outbox = try write(changes, pack, adding: deadLetters, transaction)
+            let recorded = try settle(free, adding: deadLetters, transaction)
             let waiting = ids.isEmpty ? [] : receipts.filter { ids.contains($0.id) }
-            return Recorded(ReceiptResult(settled: Array(changes.sends.values), waiting: waiting), outbox: outbox)
+            return Recorded(ReceiptResult(settled: recorded.value, waiting: waiting), outbox: recorded.outbox)
         }
     }
 
@@ -49,9 +48,8 @@ extension PostgresLedger {
             let keys = keys.current
             let receipts = try rows.mapKnown { try ReceivedReceipt($0, keys: keys) }
             if receipts.isEmpty { return Recorded(0, outbox: []) }
-            let (changes, pack) = try settle(receipts, transaction)
-            let forget = Self.deleteReceipts(receipts)
-            return Recorded(receipts.count, outbox: try write(changes, pack, after: forget, transaction))
+            let recorded = try settle(receipts, after: [Self.deleteReceipts(receipts)], transaction)
+            return Recorded(receipts.count, outbox: recorded.outbox)
         }
     }
 
@@ -60,26 +58,45 @@ extension PostgresLedger {
     /// A receipt whose rows another transaction locks is stored, like one that arrives before its send.
     private func settle(
         _ receipts: [ReceivedReceipt],
+        after earlier: [Statement] = [],
+        adding deadLetters: [OutboxRecord] = [],
         _ transaction: Transaction
-    ) throws -> (ReceiptDecision.Changes, Pack) {
-        let (existing, sends, now) = try reported(receipts, transaction)
-        let ids = Set(sends.map(\.reference.verificationID))
+    ) throws -> Recorded<[ReportedSend]> {
+        let reported = try reported(receipts, transaction)
+        let ids = Set(reported.locked.map(\.reference.verificationID))
         let locked = try transaction.run([Self.lockVerifications(ids).skippingLocked, Self.unpublished(ids)])
         let verifications = try Self.verifications(locked[0])
         var missing = ids.subtracting(verifications.keys)
         if !missing.isEmpty {
             missing = try Self.verificationIDs(transaction.run([Self.existingVerifications(missing)])[0])
         }
-        let free = Set(sends.filter { !missing.contains($0.reference.verificationID) }.map(\.reference.id))
+        let sends = reported.locked.filter { !missing.contains($0.reference.verificationID) }
+        let free = Set(sends.map(\.reference.id))
         let changes = ReceiptDecision.settle(
             receipts,
-            sends: sends.filter { free.contains($0.reference.id) },
-            held: existing.filter { !free.contains($0.reference.id) },
+            sends: sends,
+            held: reported.existing.filter { !free.contains($0.reference.id) },
             verifications: verifications,
-            now: now,
+            now: reported.now,
             settings: .init(source: settings.source, grace: settings.receiptGrace)
         )
-        return (changes, Pack(behind: try Self.verificationIDs(locked[1])))
+        let pack = Pack(behind: try Self.verificationIDs(locked[1]))
+        let outbox = try commit(
+            earlier + write(changes, pack),
+            publishing: deadLetters + changes.outbox,
+            pack,
+            transaction
+        )
+        return Recorded(Array(changes.sends.values), outbox: outbox)
+    }
+
+    private func write(_ changes: ReceiptDecision.Changes, _ pack: Pack) -> [Statement] {
+        var statements: [Statement] = []
+        if !changes.sends.isEmpty { statements.append(Self.settleReportedSends(changes.sends.values)) }
+        if !changes.waiting.isEmpty { statements.append(insertReceipts(changes.waiting)) }
+        let verifications = changes.verifications.values.sorted { $0.id < $1.id }
+        if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications, pack)) }
+        return statements
     }
 
     /// Maximum age of a send at which nearly all receipts arrive.
@@ -88,16 +105,13 @@ extension PostgresLedger {
     /// Reads the sends that receipts name, locks those that no other transaction locks, and reads the time.
     ///
     /// A message that is not found among young sends is searched in every day that is kept.
-    private func reported(
-        _ receipts: [ReceivedReceipt],
-        _ transaction: Transaction
-    ) throws -> (existing: [ReportedSend], locked: [ReportedSend], now: Timestamp) {
+    private func reported(_ receipts: [ReceivedReceipt], _ transaction: Transaction) throws -> ReportedSends {
         let young = Self.reportedSends(receipts.map(\.receipt), youngerThan: Self.usualAge)
         let answers = try transaction.run([young, young.forUpdateSkippingLocked, .clock])
-        var existing = try answers[0].mapKnown { try ReportedSend($0) }
-        var locked = try answers[1].mapKnown { try ReportedSend($0) }
-        let ids = Set(existing.map(\.reference.id))
-        let messages = Set(existing.map { [$0.provider, $0.messageID] })
+        var sends = ReportedSends(now: try answers[2].clock())
+        try sends.add(answers)
+        let ids = Set(sends.existing.map(\.reference.id))
+        let messages = Set(sends.existing.map { [$0.provider, $0.messageID] })
         let others = receipts.map(\.receipt).filter { receipt in
             guard let message = receipt.providerMessageID, !messages.contains([receipt.provider, message]) else {
                 return false
@@ -106,26 +120,21 @@ extension PostgresLedger {
         }
         if !others.isEmpty {
             let old = Self.reportedSends(others)
-            let answers = try transaction.run([old, old.forUpdateSkippingLocked])
+            try sends.add(transaction.run([old, old.forUpdateSkippingLocked]))
+        }
+        return sends
+    }
+
+    /// The sends that receipts name, those of them that are locked, and the time of that.
+    private struct ReportedSends {
+        var existing: [ReportedSend] = []
+        var locked: [ReportedSend] = []
+        let now: Timestamp
+
+        mutating func add(_ answers: [Rows]) throws {
             existing += try answers[0].mapKnown { try ReportedSend($0) }
             locked += try answers[1].mapKnown { try ReportedSend($0) }
         }
-        return (existing, locked, try answers[2].clock())
-    }
-
-    private func write(
-        _ changes: ReceiptDecision.Changes,
-        _ pack: Pack,
-        after earlier: Statement? = nil,
-        adding deadLetters: [OutboxRecord] = [],
-        _ transaction: Transaction
-    ) throws -> [OutboxRecord] {
-        var statements = earlier.map { [$0] } ?? []
-        if !changes.sends.isEmpty { statements.append(Self.settleReportedSends(changes.sends.values)) }
-        if !changes.waiting.isEmpty { statements.append(insertReceipts(changes.waiting)) }
-        let verifications = changes.verifications.values.sorted { $0.id < $1.id }
-        if !verifications.isEmpty { statements.append(Self.updateVerifications(verifications, pack)) }
-        return try commit(statements, publishing: deadLetters + changes.outbox, pack, transaction)
     }
 }
 

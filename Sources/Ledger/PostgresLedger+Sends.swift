@@ -153,13 +153,7 @@ extension PostgresLedger {
             )
             SELECT t.id, t.fence FROM settled t
             """,
-            [
-                .uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)),
-                .texts(results.map(\.disposition.sendState)), .int16s(results.map(\.attempts)),
-                .texts(results.map(\.attempt?.provider)), .texts(results.map(\.attempt?.messageID)),
-                .int16s(results.map { $0.attempt?.segments.map { Int16(clamping: $0) } }),
-                .texts(results.map(\.attempt?.encoding)), .texts(results.map(\.attempt?.errorCode)),
-            ]
+            outcomes(results)
         )
     }
 
@@ -190,18 +184,19 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes settled verifications and their events, and commits.
+    /// Writes settled verifications and their events with new claims, and commits.
     func write(
         _ changes: OutcomeDecision.Changes,
         _ pack: Pack,
         _ transaction: Transaction,
-        after earlier: [Statement] = []
+        after earlier: [Statement] = [],
+        claiming claims: [SendReference] = []
     ) throws -> [OutboxRecord] {
         var statements = earlier
         if !changes.verifications.isEmpty {
             statements.append(Self.updateVerifications(changes.verifications, pack))
         }
-        return try commit(statements, publishing: changes.outbox, pack, transaction)
+        return try commit(statements, claiming: claims, publishing: changes.outbox, pack, transaction)
     }
 
     /// Writes results whose claims still hold; a write with an old fence changes nothing.
@@ -239,16 +234,22 @@ extension PostgresLedger {
             )
             SELECT t.id, t.fence FROM settled t
             """,
-            [
-                .uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)),
-                .texts(results.map(\.disposition.sendState)), .int16s(results.map(\.attempts)),
-                .texts(results.map(\.attempt?.provider)), .texts(results.map(\.attempt?.messageID)),
-                .int16s(results.map { $0.attempt?.segments.map { Int16(clamping: $0) } }),
-                .texts(results.map(\.attempt?.encoding)), .texts(results.map(\.attempt?.errorCode)),
+            outcomes(results) + [
                 .bools(results.map { $0.disposition == .repeatOnce }),
                 .texts(results.map { $0.refusers.isEmpty ? nil : $0.refusers.joined(separator: " ") }),
             ]
         )
+    }
+
+    /// The columns of outcomes: id, fence, state, attempts, provider, message id, segments, encoding, error code.
+    private static func outcomes(_ results: [SendResult]) -> [Parameter] {
+        [
+            .uuids(results.map(\.send.id.uuid.value)), .int32s(results.map(\.send.fence)),
+            .texts(results.map(\.disposition.sendState)), .int16s(results.map(\.attempts)),
+            .texts(results.map(\.attempt?.provider)), .texts(results.map(\.attempt?.messageID)),
+            .int16s(results.map { $0.attempt?.segments.map { Int16(clamping: $0) } }),
+            .texts(results.map(\.attempt?.encoding)), .texts(results.map(\.attempt?.errorCode)),
+        ]
     }
 
     /// Reads rows of `id, fence`.

@@ -24,8 +24,7 @@ extension PostgresLedger {
                 dueSends.note(capacity > 0 ? .nothing : .unknown, at: parcels.time)
                 return Recorded([], outbox: [])
             }
-            let rows = try transaction.run([Self.lockOpenSends(parcels.sends.keys)])[0]
-            let found = try Self.dueSends(rows).filter { parcels.sends[$0.reference.id] == $0.reference.fence }
+            let found = try openSends(in: parcels, transaction)
             // After a lock conflict, leave sends in `dispatching`, too: a worker that waited for the lock writes its
             // results first.
             let isContended = pool.sawContention(within: Self.outageGrace)
@@ -33,44 +32,48 @@ extension PostgresLedger {
                 $0.state == .dispatching ? !isContended : capacity > 0
             }.prefix(Int(settings.sweepSize))
             let ids = Set(timely.map(\.reference.verificationID))
-            let answers = try transaction.run([
-                Self.lockVerifications(ids).skippingLocked, Self.existingVerifications(ids), Self.unpublished(ids),
-                .clock,
-            ])
-            // Sends whose verification another transaction locks are left to a later sweep, and delay no other.
-            let (verifications, busy) = try Self.freeVerifications(answers[0], answers[1])
-            let due = timely.filter { !busy.contains($0.reference.verificationID) }
+            let answers = try transaction.run(FreeVerifications.lock(ids) + [Self.unpublished(ids), .clock])
+            let locked = try FreeVerifications(answers[0], answers[1])
+            let pack = Pack(behind: try Self.verificationIDs(answers[2]))
             let now = try answers[3].clock()
+            // Sends whose verification another transaction locks are left to a later sweep, and delay no other.
             let swept = SweepDecision.decide(
-                due,
-                verifications,
+                timely.filter { !locked.busy.contains($0.reference.verificationID) },
+                locked.free,
                 now: now,
                 capacity: capacity,
                 repeatsUnknown: settings.repeatsUnknown,
                 keys: keys.current
             )
-            let changes = OutcomeDecision.settle(
-                swept.results,
-                verifications: verifications,
-                now: now,
-                source: settings.source
-            )
-            let parcel = UUIDValue.random
-            var statements: [Statement] = []
-            if !swept.results.isEmpty { statements.append(Self.settleSends(swept.results)) }
-            if !swept.claims.isEmpty {
-                statements += [Self.claim(swept.claims), insertParcel(parcel, swept.claims.map(\.reference))]
-            }
-            statements.append(Self.deleteEmptyParcels(Array(parcels.ids)))
-            let pack = Pack(behind: try Self.verificationIDs(answers[2]))
-            let outbox = try write(changes, pack, transaction, after: statements)
-            if !swept.claims.isEmpty { openParcels.add(parcel, swept.claims.map(\.claim), for: settings.lease * 2) }
+            let outbox = try write(swept, parcels, locked.free, pack, at: now, transaction)
             let left = parcels.oldest.map { SweepStart.Left.some(since: $0) } ?? .nothing
             let takesAll = parcels.isAll && swept.claims.count + swept.results.count == found.count
             dueSends.note(capacity == 0 ? .unknown : takesAll ? .nothing : left, at: now)
             for mismatch in swept.mismatches { onMismatch(mismatch) }
             return Recorded(swept.claims, outbox: outbox)
         }
+    }
+
+    /// Settles and claims sends, and deletes the parcels that they leave empty.
+    private func write(
+        _ swept: SweepDecision.Swept,
+        _ parcels: DueParcels,
+        _ verifications: [VerificationID: StoredVerification],
+        _ pack: Pack,
+        at now: Timestamp,
+        _ transaction: Transaction
+    ) throws -> [OutboxRecord] {
+        let changes = OutcomeDecision.settle(
+            swept.results,
+            verifications: verifications,
+            now: now,
+            source: settings.source
+        )
+        var statements: [Statement] = []
+        if !swept.results.isEmpty { statements.append(Self.settleSends(swept.results)) }
+        if !swept.claims.isEmpty { statements.append(Self.claim(swept.claims)) }
+        statements.append(Self.deleteEmptyParcels(Array(parcels.ids)))
+        return try write(changes, pack, transaction, after: statements, claiming: swept.claims.map(\.reference))
     }
 
     private struct DueParcels {
@@ -175,8 +178,12 @@ extension PostgresLedger {
         )
     }
 
-    private static func dueSends(_ rows: Rows) throws -> [DueSend] {
-        try rows.mapKnown { try DueSend($0) }.sorted { $0.reference.id < $1.reference.id }
+    /// Locks and reads the open sends that belong to parcels, in the order of their ids.
+    private func openSends(in parcels: DueParcels, _ transaction: Transaction) throws -> [DueSend] {
+        let rows = try transaction.run([Self.lockOpenSends(parcels.sends.keys)])[0]
+        return try rows.mapKnown { try DueSend($0) }
+            .filter { parcels.sends[$0.reference.id] == $0.reference.fence }
+            .sorted { $0.reference.id < $1.reference.id }
     }
 
     /// Locks the given sends that have no outcome and that no other transaction locks.

@@ -29,15 +29,20 @@ extension PostgresLedger {
         )
     }
 
-    /// Splits verifications into those locked without waiting, and the ids of those that another transaction locks.
-    ///
-    /// The rows are the answers of `lockVerifications`, skipping locked rows, and of `existingVerifications`.
-    static func freeVerifications(
-        _ locked: Rows,
-        _ existing: Rows
-    ) throws -> (free: [VerificationID: StoredVerification], busy: Set<VerificationID>) {
-        let free = try verifications(locked)
-        return (free, try verificationIDs(existing).subtracting(free.keys))
+    /// Verifications that are locked without waiting, and the ids of those that another transaction locks.
+    struct FreeVerifications {
+        let free: [VerificationID: StoredVerification]
+        let busy: Set<VerificationID>
+
+        static func lock(_ ids: Set<VerificationID>) -> [Statement] {
+            [lockVerifications(ids).skippingLocked, existingVerifications(ids)]
+        }
+
+        /// Decodes the answers to the statements of `lock`.
+        init(_ locked: Rows, _ existing: Rows) throws {
+            free = try verifications(locked)
+            busy = try verificationIDs(existing).subtracting(free.keys)
+        }
     }
 
     static func verificationIDs(_ rows: Rows) throws -> Set<VerificationID> {

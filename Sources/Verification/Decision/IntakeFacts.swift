@@ -5,7 +5,7 @@ package import Formats
 /// The rows that a batch's decisions depend on, read under the locks that the decisions need.
 package struct IntakeFacts: Sendable {
     /// The database's clock, after the locks were granted.
-    package let now: Timestamp
+    package var now: Timestamp
 
     /// The stored request of every candidate's key: the candidate's own new row, or an earlier one.
     package let requests: [RequestKey: KnownRequest]
@@ -17,9 +17,9 @@ package struct IntakeFacts: Sendable {
     package let verifications: [VerificationID: StoredVerification]
 
     /// The admissions of recipients and IP addresses; a key without admissions has no entry.
-    package let windows: [LimitKey: LimitWindow]
+    package var windows: [LimitKey: LimitWindow]
 
-    package let tenantUsage: [TenantLimit: Int]
+    package var tenantUsage: [TenantLimit: Int]
 
     package init(
         now: Timestamp,

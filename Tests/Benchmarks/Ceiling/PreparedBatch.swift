@@ -20,7 +20,7 @@ struct BatchMaker {
     private let ledger: PostgresLedger
     private let screener: Screener
     private let rules: IntakeRules
-    private var rows = PostgresLedger.KnownRows()
+    private var rows = KnownRows()
     private var verifications: [VerificationID: StoredVerification] = [:]
 
     init(ledger: PostgresLedger, policy: Policy, keys: CodeKeys, numbers: any NumberDirectory) {
@@ -36,7 +36,8 @@ struct BatchMaker {
         let facts = facts(for: candidates, at: now)
         let changes = rules.decide(candidates, facts: facts)
         let known = Set(facts.verifications.keys)
-        let rows = PostgresLedger.statements(writing: changes, rows, facts)
+        let (pack, outcomePack) = (Pack(behind: []), Pack(behind: []))
+        let rows = PostgresLedger.statements(writing: changes, rows, facts, pack)
         keep(changes, at: now)
         let results = changes.sends.map { send in
             SendResult(
@@ -54,7 +55,6 @@ struct BatchMaker {
             )
         }
         let claimed = verifications
-        let (pack, outcomePack) = (Pack(behind: []), Pack(behind: []))
         let outcome = OutcomeDecision.settle(
             results,
             verifications: verifications,
@@ -63,16 +63,20 @@ struct BatchMaker {
         )
         let told = outcomePack.split(outcome.outbox)
         for verification in outcome.verifications { verifications[verification.id] = verification }
-        let writes = IntakeWrites(changes, intake, ledger, outbox: changes.outbox, pack, at: now)
-        let parcels = changes.sends.map { _ in Optional(writes.parcel) }
+        let parcel = UUIDValue.random
+        let claims = changes.sends.map(\.reference)
+        let writes =
+            rows + (claims.isEmpty ? [] : [ledger.insertParcel(parcel, claims)])
+            + ledger.insertOutbox(pack.split(changes.outbox))
+            + [PostgresLedger.admitTenants(changes.admissions, intake, at: now)].compactMap(\.self)
         return PreparedBatch(
             transactions: [
-                intakeTrips(intake, known, rows + writes.statements),
-                [[ledger.mark(changes.sends, in: parcels)]],
+                intakeTrips(intake, known, writes),
+                [[ledger.mark(changes.sends, in: claims.map { _ in parcel })]],
                 [
                     [PostgresLedger.settleSends(results), Statement("SELECT clock_timestamp()")],
                     [PostgresLedger.settleVerifications(outcome.verifications, known: claimed, outcomePack)],
-                    ledger.insertOutbox(told) + [PostgresLedger.deleteParcels([writes.parcel])],
+                    ledger.insertOutbox(told) + [PostgresLedger.deleteParcels([parcel])],
                 ],
                 [
                     PostgresLedger.forget(
