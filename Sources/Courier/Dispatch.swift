@@ -55,7 +55,7 @@ struct Dispatch: Sendable {
     /// Queues sends whose provider is free now; sends that need a rate-limit token wait for it in tasks of their own.
     func route(_ batches: [Claims], _ waiting: inout DiscardingTaskGroup) {
         for claims in batches {
-            context.settings.observe(.dispatchClaimed)
+            context.observe(.dispatchClaimed)
             let claimedAt = claims.claimedAt
             var ready: [Ready] = []
             var paused: [SendResult] = []
@@ -159,7 +159,7 @@ struct Dispatch: Sendable {
             try await context.ledger.markDispatching(batch.map(\.send), tried: tried)
         }
         if let marked {
-            context.settings.observe(.dispatchMarked)
+            context.observe(.dispatchMarked)
             return marked
         }
         context.logger.log(.dispatchMarkFailed, [.sends: LogValue(batch.count)])

@@ -56,7 +56,7 @@ struct Handover: Sendable {
         // A repeat under an idempotency key must be identical to the byte, or the provider rejects it.
         let message = handed?.provider == provider ? handed?.message : message(ready, elapsed: elapsed)
         handed = (provider, message)
-        let start = (instant: ContinuousClock.now, time: context.settings.now())
+        let start = (instant: ContinuousClock.now, time: context.now())
         let attempt = await call(provider, ready.send, message)
         guard case .answered(let answer) = attempt else { return attempt }
         switch answer.untried {
@@ -66,7 +66,7 @@ struct Handover: Sendable {
             report(answer, of: provider, ready.send, since: start.instant)
             return .skipped(for: ProviderDesk.patience)
         case nil:
-            context.settings.observe(.dispatchAnswered)
+            context.observe(.dispatchAnswered)
             note(answer, by: provider, of: ready, since: start)
             report(answer, of: provider, ready.send, since: start.instant)
             return attempt
@@ -125,7 +125,7 @@ struct Handover: Sendable {
                 sendID: send.id,
                 content: content,
                 validity: send.validity(after: elapsed),
-                expiresAt: context.settings.now() + send.validity(after: elapsed),
+                expiresAt: context.now() + send.validity(after: elapsed),
                 callDeadline: context.settings.callDeadline,
                 leaveBy: ready.claimedAt + send.timeLeft,
                 trace: send.reference.trace

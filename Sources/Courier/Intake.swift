@@ -64,7 +64,7 @@ struct Intake: Service {
     /// Decides a batch and passes on the results; false when the database stayed unreachable until the worker's stop.
     private func decide(_ batch: SourceBatch, _ screened: ScreenedRecords) async -> Bool {
         await context.progress.during(.intake) {
-            context.settings.observe(.intakeRead)
+            context.observe(.intakeRead)
             // Screen again if the policy or the keys were reloaded during the wait for places.
             let screened = screen.isCurrent(screened) ? screened : await screen.screen(batch.records)
             let (free, behind) = waiting.split(screened.candidates)
@@ -94,7 +94,7 @@ struct Intake: Service {
             return try await recordOnce(screen.screen(records), as: reason)
         }
         guard let parts else { return nil }
-        context.settings.observe(.intakeRecorded)
+        context.observe(.intakeRecorded)
         context.inFlight.claim(parts.reduce(0) { $0 + $1.recorded.value.sends.count }, of: reserved, for: taker)
         for (recorded, claimedAt) in parts {
             context.outbox.append(recorded.outbox)
@@ -105,7 +105,7 @@ struct Intake: Service {
         let places = Set(waiting.map(\.place))
         let decided =
             waiting.isEmpty ? records : screened.candidates.filter { !places.contains($0.place) }.map(\.record)
-        context.statistics.noteDecided(decided, since: start, at: context.settings.now())
+        context.statistics.noteDecided(decided, since: start, at: context.now())
         return waiting
     }
 

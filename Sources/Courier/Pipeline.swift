@@ -2,6 +2,7 @@
 
 package import Formats
 package import Logging
+import Logs
 package import ServiceLifecycle
 package import Verification
 
@@ -27,8 +28,8 @@ package struct Pipeline: Sendable {
     /// writes their outcomes, publishes the events, and closes the producer last.
     private static func steps(_ parts: Parts, _ context: StageContext, _ desk: ProviderDesk) -> [any Service] {
         let (settings, size, gather) = (context.settings, context.settings.batchSize, context.inFlight.gathering)
-        let requests = OffsetCommits(source: parts.source) { settings.observe(.intakeCommitted) }
-        let intake = Intake(context: context, commits: requests, screen: RecordScreen(parts, settings))
+        let requests = OffsetCommits(source: parts.source) { context.observe(.intakeCommitted) }
+        let intake = Intake(context: context, commits: requests, screen: RecordScreen(parts, context))
         let reports = OffsetCommits(source: parts.receipts)
         let receipts = Receipts(context: context, commits: reports, secrets: parts.receiptSecrets, desk: desk)
         let dispatch = Dispatch(context: context, desk: desk, policies: parts.policies, executor: parts.executor)
@@ -107,12 +108,21 @@ package struct Pipeline: Sendable {
 
     package init(
         parts: Parts,
-        settings: CourierSettings,
+        settings: WorkerSettings,
+        now: @escaping @Sendable () -> Timestamp = { .now },
+        observe: @escaping Step.Observer = { _ in },
         statistics: Statistics = Statistics(),
         workerID: String,
         logger: Logger
     ) {
-        context = StageContext(ledger: parts.ledger, settings: settings, statistics: statistics, logger: logger)
+        context = StageContext(
+            ledger: parts.ledger,
+            settings: settings,
+            now: now,
+            observe: observe,
+            statistics: statistics,
+            logger: logger
+        )
         desk = ProviderDesk(
             parts.providers,
             limits: parts.limits,

@@ -93,7 +93,7 @@ struct Publish: Sendable {
         note(failures: batch.compactMap(\.failure))
         let delivered = batch.filter { $0.failure == nil }
         for (start, part) in Dictionary(grouping: delivered, by: \.start) {
-            context.statistics.notePublished(part.map(\.record), since: start, at: context.settings.now())
+            context.statistics.notePublished(part.map(\.record), since: start, at: context.now())
         }
         note(delivered: delivered.map(\.record))
         endings.append(left.map { .left($0) })
@@ -120,7 +120,7 @@ struct Publish: Sendable {
     private func note(delivered: [OutboxRecord]) {
         guard !delivered.isEmpty else { return }
         report(delivered)
-        context.settings.observe(.publishDelivered)
+        context.observe(.publishDelivered)
         endings.append(delivered.map { .published($0) })
     }
 
@@ -150,7 +150,7 @@ struct Publish: Sendable {
             try await context.ledger.published(records)
         }
         guard let doOthersWait else { return }
-        if !records.isEmpty { context.settings.observe(.publishForgotten) }
+        if !records.isEmpty { context.observe(.publishForgotten) }
         let isOver = records.isEmpty || records.contains { !unacknowledged.contains($0.stream) }
         if doOthersWait, isOver { look.send() }
     }
@@ -172,7 +172,7 @@ struct Publish: Sendable {
     /// Logs each event at `debug`, and at `warning` where an operator must know of it.
     private func report(_ records: [OutboxRecord]) {
         let isVerbose = context.logger.logLevel <= .debug
-        let now = context.settings.now()
+        let now = context.now()
         for record in records {
             if record.isDeadLetter {
                 context.logger.log(.deadLetter, record.deadLetterFields)

@@ -32,7 +32,7 @@ struct Receipts: Service {
     /// Records a batch; false when the database stayed unreachable until the worker's stop.
     private func record(_ batch: SourceBatch) async -> Bool {
         await context.progress.during(.receipts) {
-            context.settings.observe(.receiptsRead)
+            context.observe(.receiptsRead)
             guard let locked = await recordAndPassOn(batch.records) else { return false }
             waiting.add(locked.map { WaitingRecord(receipt: $0, at: batch.position) })
             commits.positions.append([batch.position])
@@ -48,7 +48,7 @@ struct Receipts: Service {
             try await recordOnce(records, as: reason)
         }
         guard let parts else { return nil }
-        context.settings.observe(.receiptsRecorded)
+        context.observe(.receiptsRecorded)
         for (recorded, _) in parts {
             context.outbox.append(recorded.outbox)
             noteArrivals(recorded.value.settled)
@@ -78,11 +78,11 @@ struct Receipts: Service {
             switch reason.map(ReceiptReading.deadLetter) ?? Receipt.read(record, secrets: secrets) {
             case .receipt(let receipt)
             where (receipt.sendID?.uuid.cell ?? context.settings.cell) != context.settings.cell:
-                deadLetters.append(.deadLetter(record, reason: .otherCell, at: context.settings.now()))
+                deadLetters.append(.deadLetter(record, reason: .otherCell, at: context.now()))
             case .receipt(let receipt): receipts.append(ReceivedReceipt(receipt, in: record))
             case .ignored: continue
             case .deadLetter(let reason):
-                deadLetters.append(.deadLetter(record, reason: reason, at: context.settings.now()))
+                deadLetters.append(.deadLetter(record, reason: reason, at: context.now()))
             }
         }
         return (receipts, deadLetters)
@@ -103,7 +103,7 @@ struct Receipts: Service {
     ///
     /// Uses the arrival time of the receipt, since it may be read long after.
     private func noteArrivals(_ sends: [ReportedSend]) {
-        let now = context.settings.now()
+        let now = context.now()
         for send in sends where send.state == .delivered {
             guard let provider = send.provider, let madeAt = send.reference.id.uuid.version7Time else { continue }
             desk.noteArrival(provider, after: max(.zero, min(send.arrivedAt ?? now, now) - madeAt))

@@ -57,7 +57,7 @@ struct Record: Sendable {
             try await LedgerRetry.whole(round.count) { try await context.ledger.record(round) }
         }
         if let recorded = outcome ?? nil {
-            context.settings.observe(.recordRecorded)
+            context.observe(.recordRecorded)
             context.outbox.append(recorded.outbox)
             return recorded.value
         }

@@ -8,22 +8,24 @@ struct RecordScreen: Sendable {
     let policies: PolicySource
     let keys: KeySource
     let numbers: any NumberDirectory
-    let settings: CourierSettings
+    let settings: WorkerSettings
+    let now: @Sendable () -> Timestamp
 
-    init(_ parts: Pipeline.Parts, _ settings: CourierSettings) {
+    init(_ parts: Pipeline.Parts, _ context: StageContext) {
         policies = parts.policies
         keys = parts.keys
         numbers = parts.numbers
-        self.settings = settings
+        settings = context.settings
+        now = context.now
     }
 
     /// Screens records, large batches in parallel parts.
     func screen(_ records: [InboundRecord]) async -> ScreenedRecords {
         // Read before the policy and keys: if a reload replaces them in between, the result counts as outdated.
         let revisions = revisions
-        let rules = IntakeRules(policy: policies.current, keys: keys.current, settings: settings.decision)
+        let rules = IntakeRules(policy: policies.current, keys: keys.current, settings: settings)
         let screener = Screener(policy: rules.policy, keys: rules.keys, numbers: numbers, cell: settings.cell)
-        let now = settings.now()
+        let now = now()
         let size = 128
         @Sendable func part(_ start: Int) -> [Candidate] {
             var generator = KernelRandomness()

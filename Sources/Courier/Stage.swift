@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Logging
 import ServiceLifecycle
 import Verification
@@ -100,7 +101,15 @@ struct Together: Service {
 
 /// The objects that every stage uses, and the queues between them.
 final class StageContext: Sendable {
-    let settings: CourierSettings
+    let settings: WorkerSettings
+
+    /// The worker's clock: for ids, statistics and dead letters.
+    ///
+    /// Decisions about requests use the database's clock.
+    let now: @Sendable () -> Timestamp
+
+    /// Called at each step of the worker.
+    let observe: Step.Observer
     let ledger: any Ledger
     let retry: LedgerRetry
     let progress = Progress()
@@ -117,8 +126,17 @@ final class StageContext: Sendable {
     /// Beyond its limit, `CatchUp` reads records from the table, where they are stored anyway.
     let outbox: BatchQueue<OutboxRecord>
 
-    init(ledger: any Ledger, settings: CourierSettings, statistics: Statistics, logger: Logger) {
+    init(
+        ledger: any Ledger,
+        settings: WorkerSettings,
+        now: @escaping @Sendable () -> Timestamp = { .now },
+        observe: @escaping Step.Observer = { _ in },
+        statistics: Statistics,
+        logger: Logger
+    ) {
         self.settings = settings
+        self.now = now
+        self.observe = observe
         self.ledger = ledger
         self.statistics = statistics
         self.logger = logger

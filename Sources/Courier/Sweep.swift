@@ -90,7 +90,7 @@ struct Sweep: Service {
         guard let swept else { return false }
         context.outbox.append(swept.outbox)
         if !swept.value.isEmpty {
-            context.settings.observe(.sweepClaimed)
+            context.observe(.sweepClaimed)
             context.logger.log(.sweepTakenOver, [.sends: LogValue(swept.value.count)])
             context.claims.append([Dispatch.Claims(sends: swept.value, claimedAt: claimedAt)])
         }

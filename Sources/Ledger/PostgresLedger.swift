@@ -14,51 +14,9 @@ package import Verification
 /// A batch is sent as one array for each column. `unnest` in a SELECT list produces rows as they are read; in FROM the
 /// server would first store every column on its own, which costs as much as a tenth of all its work.
 package struct PostgresLedger: Ledger {
-    /// The ledger's part of the worker's configuration.
-    package struct Settings: Sendable {
-        /// `ce_source` of the events that sweeps make.
-        package let source: String
-
-        /// Time for which a claim or an outbox row belongs to the worker that wrote it, by the database's clock.
-        package let lease: Duration
-
-        /// Maximum of rows in one sweep.
-        package let sweepSize: Int32
-
-        /// Maximum size of the outbox records in one sweep, in bytes.
-        package let sweepBytes: Int64
-
-        /// True when a send that may have left is sent once more (`worker.unknownOutcome: resend_once`).
-        package let repeatsUnknown: Bool
-
-        /// Time for which a receipt waits for its send.
-        package let receiptGrace: Duration
-
-        /// Time for which rows are kept after the end of their day.
-        package let retention: Duration
-
-        package init(
-            source: String,
-            lease: Duration = .seconds(30),
-            sweepSize: Int32 = 500,
-            sweepBytes: Int64 = 16_777_216,
-            repeatsUnknown: Bool = false,
-            receiptGrace: Duration = .seconds(3600),
-            retention: Duration = .seconds(24 * 3600)
-        ) {
-            self.source = source
-            self.lease = lease
-            self.sweepSize = sweepSize
-            self.sweepBytes = sweepBytes
-            self.repeatsUnknown = repeatsUnknown
-            self.receiptGrace = receiptGrace
-            self.retention = retention
-        }
-    }
-
     let pool: PostgresPool
     let keys: KeySource
-    let settings: Settings
+    let settings: WorkerSettings
     let dueSends = SweepStart()
     let expiries = SweepStart()
 
@@ -75,7 +33,7 @@ package struct PostgresLedger: Ledger {
     package init(
         pool: PostgresPool,
         keys: KeySource,
-        settings: Settings,
+        settings: WorkerSettings,
         onMismatch: @escaping @Sendable (CodeMismatch) -> Void = { _ in }
     ) {
         self.pool = pool
@@ -106,6 +64,11 @@ package struct PostgresLedger: Ledger {
     }
 
     var leaseParameter: Parameter { .int64(settings.lease.microseconds) }
+}
+
+extension WorkerSettings {
+    /// The maximum of rows in one sweep.
+    var sweepSize: Int32 { Int32(clamping: batchSize) }
 }
 
 extension PostgresError: BatchFailure {

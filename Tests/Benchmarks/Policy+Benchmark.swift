@@ -19,8 +19,12 @@ extension Policy {
     )
 }
 
-extension IntakeRules.Settings {
-    static let benchmark = IntakeRules.Settings(source: "/benchmark", maxRequestAge: .seconds(300))
+extension WorkerSettings {
+    static let benchmark = {
+        var settings = WorkerSettings()
+        settings.source = "/benchmark"
+        return settings
+    }()
 }
 
 extension CodeKeys {

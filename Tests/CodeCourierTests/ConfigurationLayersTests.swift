@@ -49,7 +49,7 @@ struct ConfigurationLayersTests {
         #expect(configuration.worker.drainTimeout == .seconds(4))
         #expect(configuration.log == LogSettings(level: .error, format: .json))
         #expect(configuration.postgres.url.revealed == "postgresql:///env")
-        #expect(configuration.postgres.retention == .seconds(48 * 3600))
+        #expect(configuration.worker.retention == .seconds(48 * 3600))
         #expect(configuration.policyPath == "env.yaml")
     }
 

@@ -106,17 +106,17 @@ struct CourierConfigurationTests {
         let topics = configuration.kafka.topics
         #expect([topics.requests, topics.receipts, topics.deliveries, topics.deadLetters] == ["r", "c", "d", "l"])
         #expect(configuration.postgres.url.revealed == "postgresql://h1,h2/a")
-        #expect(configuration.postgres.retention == .seconds(172_800))
+        #expect(configuration.worker.retention == .seconds(172_800))
         #expect(configuration.policyPath == "/etc/policy.yaml")
         #expect(configuration.providers.map(\.name) == ["a", "b"])
-        let worker = WorkerSettings(
-            cell: 255,
-            maxInFlight: 7,
-            batchSize: 8,
-            maxRequestAge: .seconds(90),
-            unknownOutcome: .resendOnce,
-            drainTimeout: .milliseconds(500)
-        )
+        var worker = WorkerSettings()
+        worker.cell = 255
+        worker.maxInFlight = 7
+        worker.batchSize = 8
+        worker.maxRequestAge = .seconds(90)
+        worker.unknownOutcome = .resendOnce
+        worker.retention = .seconds(172_800)
+        worker.drainTimeout = .milliseconds(500)
         #expect(configuration.worker == worker)
         #expect(configuration.log == LogSettings(level: .debug, format: .otel, statsInterval: .seconds(60)))
         guard case .twilio(let twilio) = configuration.providers.first?.kind else {

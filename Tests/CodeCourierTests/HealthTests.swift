@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Logging
 import Testing
+import Verification
 
 @testable import CodeCourier
 

@@ -20,7 +20,7 @@ import Verification
 
     @Test(.timeLimit(.minutes(2)))
     func `a burst of one person's requests is answered in its order, long before the next sweep`() async throws {
-        var settings = CourierSettings.test
+        var settings = WorkerSettings.test
         settings.sweepInterval = .seconds(300)
         try await MemoryWorker.with(settings: settings) { worker in
             worker.source.add(records: Self.burst(200))

@@ -255,7 +255,7 @@ extension FailingLedger {
                 sends: sends,
                 verifications: state.ledger.verifications,
                 now: .now,
-                settings: .init(source: "/test")
+                settings: .test
             )
             state.ledger.keep(changes.verifications.values)
             let result = ReceiptResult(settled: Array(changes.sends.values))

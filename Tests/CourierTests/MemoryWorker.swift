@@ -29,7 +29,7 @@ struct MemoryWorker: Sendable {
     static func with(
         _ providers: [MemoryProvider] = [],
         journal: Journal = Journal(),
-        settings: CourierSettings = .test,
+        settings: WorkerSettings = .test,
         limits: [String: RateLimit] = [:],
         messages: MessagePolicy = MessagePolicy(),
         onOptOut: OptOutRule = .stop,
@@ -69,7 +69,7 @@ struct MemoryWorker: Sendable {
     private init(
         _ providers: [MemoryProvider],
         _ journal: Journal,
-        _ settings: CourierSettings,
+        _ settings: WorkerSettings,
         _ limits: [String: RateLimit],
         _ messages: MessagePolicy,
         _ onOptOut: OptOutRule,
@@ -163,17 +163,12 @@ struct MemoryWorker: Sendable {
     }
 }
 
-extension CourierSettings {
-    /// Settings with frequent sweeps, and otherwise the defaults.
-    static let test = test(lease: .seconds(30), callDeadline: .seconds(10))
-
-    /// Settings with frequent sweeps and a short lease.
-    static func test(lease: Duration, callDeadline: Duration = .milliseconds(100)) -> CourierSettings {
-        CourierSettings(
-            decision: .test,
-            lease: lease,
-            callDeadline: callDeadline,
-            sweepInterval: .milliseconds(20)
-        )
+extension WorkerSettings {
+    /// Settings with frequent sweeps, a short lease and a shorter deadline.
+    static func test(lease: Duration) -> WorkerSettings {
+        .test {
+            $0.lease = lease
+            $0.callDeadline = .milliseconds(100)
+        }
     }
 }

@@ -115,7 +115,7 @@ import Verification
     }
 
     @Test func `a receipt of another cell's send is a dead letter, and no other one is`() async throws {
-        var settings = CourierSettings.test
+        var settings = WorkerSettings.test
         settings.cell = 7
         try await MemoryWorker.with(settings: settings) { worker in
             let names = ([0, 7, 8] as [UInt8]).map { #""sendId":"\#(UUIDValue(1 << 100).inCell($0))""# }
@@ -233,7 +233,7 @@ import Verification
             await gate.pass()
             return ProviderAnswer(.accepted, messageID: "1")
         }
-        var settings = CourierSettings.test
+        var settings = WorkerSettings.test
         settings.maxInFlight = 4
         try await MemoryWorker.with([provider], journal: journal, settings: settings) { worker in
             defer { gate.open() }
@@ -279,7 +279,7 @@ import Verification
         first: Int,
         batches: Int
     ) async throws {
-        var settings = CourierSettings.test
+        var settings = WorkerSettings.test
         settings.maxInFlight = 4  // so that two fill a batch
         try await MemoryWorker.with(settings: settings) { worker in
             func failures() -> Int { worker.journal.work.count { $0 == .ledger(.intake) } }
@@ -335,7 +335,7 @@ import Verification
     }
 
     @Test func `no call begins that could outlast its claim`() async throws {
-        var settings = CourierSettings.test
+        var settings = WorkerSettings.test
         settings.lease = .seconds(12)
         settings.callDeadline = .seconds(10)
         try await MemoryWorker.with(settings: settings) { worker in
@@ -350,7 +350,7 @@ import Verification
     }
 
     @Test func `a sweep that leaves more behind is followed by the next one at once`() async throws {
-        var settings = CourierSettings.test
+        var settings = WorkerSettings.test
         settings.batchSize = 10
         settings.sweepInterval = .seconds(5)
         try await MemoryWorker.with(settings: settings) { worker in

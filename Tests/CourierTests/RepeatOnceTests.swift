@@ -14,11 +14,7 @@ import Verification
     private static let throttling = ProviderAnswer(.throttled, errorCode: "429")
     private static let taken = ProviderAnswer(.accepted, messageID: "1")
 
-    private static let repeating: CourierSettings = {
-        var settings = CourierSettings.test
-        settings.repeatsUnknown = true
-        return settings
-    }()
+    private static let repeating = WorkerSettings.test { $0.unknownOutcome = .resendOnce }
 
     /// The events and provider calls of one request.
     private struct Course {
@@ -37,7 +33,7 @@ import Verification
     private func course(
         of answers: [(name: String, answers: [ProviderAnswer])],
         isIdempotent: Bool = false,
-        settings: CourierSettings = repeating
+        settings: WorkerSettings = repeating
     ) async throws -> Course {
         let journal = Journal()
         let providers = answers.map { name, answers in

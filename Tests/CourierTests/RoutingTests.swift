@@ -277,7 +277,7 @@ import Verification
     func `what a provider does not take now is not claimed at once, again and again`(
         limits: [String: RateLimit]
     ) async throws {
-        var settings = CourierSettings.test
+        var settings = WorkerSettings.test
         settings.batchSize = 2
         settings.sweepInterval = .milliseconds(500)
         let journal = Journal()

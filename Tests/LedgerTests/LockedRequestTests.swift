@@ -132,7 +132,7 @@ import Verification
             let later = IntakeRules(
                 policy: worker.policy,
                 keys: worker.keys,
-                settings: .init(source: "/test", maxRequestAge: .zero)
+                settings: .test { $0.maxRequestAge = .zero }
             )
             async let holder: Void = database.script(LockedRowTests.hold("SELECT FROM courier.request FOR UPDATE"))
             try await database.waitForHolders()

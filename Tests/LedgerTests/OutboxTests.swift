@@ -214,7 +214,7 @@ import Verification
                     (NULL, repeat('v', 600)::bytea, ''), (NULL, NULL, repeat('h', 600)::bytea)) AS part(key, value, headers)
                 """
             )
-            let settings = PostgresLedger.Settings(source: "/test", sweepBytes: 1300)
+            let settings = WorkerSettings.test { $0.sweepBytes = 1300 }
             let ledger = PostgresLedger(pool: database.pool, keys: KeySource(.test), settings: settings)
             var counts: [Int] = []
             for _ in 0..<4 { counts.append(try await ledger.sweepOutbox().count) }

@@ -109,7 +109,7 @@ import Verification
             let ledger = PostgresLedger(
                 pool: database.pool,
                 keys: KeySource(.test),
-                settings: .init(source: "/test", retention: .seconds(hours * 3600))
+                settings: .test { $0.retention = .seconds(hours * 3600) }
             )
             try await ledger.maintain()
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == kept)

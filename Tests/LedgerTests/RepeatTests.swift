@@ -12,7 +12,7 @@ import Verification
         PostgresLedger(
             pool: database.pool,
             keys: KeySource(.test),
-            settings: .init(source: "/test", repeatsUnknown: true)
+            settings: .test { $0.unknownOutcome = .resendOnce }
         )
     }
 

@@ -215,7 +215,7 @@ import Verification
             let ledger = PostgresLedger(
                 pool: database.pool,
                 keys: KeySource(CodeKeys(code: .test(9), hash: .test(2), fingerprint: .test(3), seal: .test(4))),
-                settings: .init(source: "/test")
+                settings: .test
             ) { mismatch in told.withLock { $0.append(mismatch) } }
             let swept = try await ledger.sweepSends(capacity: 10)
 

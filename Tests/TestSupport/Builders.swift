@@ -61,8 +61,18 @@ extension IntakeRules {
     }
 }
 
-extension IntakeRules.Settings {
-    package static let test = IntakeRules.Settings(source: "/test", maxRequestAge: .seconds(300))
+extension WorkerSettings {
+    /// Settings with frequent sweeps, and otherwise the defaults.
+    package static let test: WorkerSettings = test { _ in }
+
+    /// The same with changes.
+    package static func test(_ change: (inout WorkerSettings) -> Void) -> WorkerSettings {
+        var settings = WorkerSettings()
+        settings.source = "/test"
+        settings.sweepInterval = .milliseconds(20)
+        change(&settings)
+        return settings
+    }
 }
 
 extension InboundRecord {

@@ -31,7 +31,10 @@ package struct LedgerDatabase: Sendable {
         PostgresLedger(
             pool: pool,
             keys: KeySource(keys),
-            settings: .init(source: "/test", lease: lease, sweepSize: sweepSize)
+            settings: .test {
+                $0.lease = lease
+                $0.batchSize = Int(sweepSize)
+            }
         )
     }
 

@@ -43,7 +43,7 @@ import Verification
                 sends: [send],
                 verifications: [verification.id: verification],
                 now: now,
-                settings: .init(source: "/test", grace: DecisionReceiptTests.grace)
+                settings: .test { $0.receiptGrace = DecisionReceiptTests.grace }
             )
             send = changes.sends[send.reference.id] ?? send
             verification = changes.verifications[verification.id] ?? verification

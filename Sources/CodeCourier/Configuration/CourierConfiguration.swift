@@ -38,7 +38,8 @@ struct CourierConfiguration: Sendable {
         let keys = KeySettings.read(source)
         let kafka = KafkaSettings.read(source)
         let providers = ProviderSettings.read(source)
-        let worker = WorkerSettings.read(source)
+        var worker = WorkerSettings.read(source)
+        if let time = WorkerSettings.readRetention(source) { worker.retention = time }
         let log = LogSettings.read(source)
         guard let postgres, let policyPath, let keys else { return source.faults.result(nil) }
         return source.faults.result(

@@ -16,14 +16,11 @@ struct PostgresSettings: Sendable {
         let path: String
         let key: String
     }
-
-    /// The time for which rows are kept after the end of their day.
-    var retention = Duration.seconds(24 * 3600)
 }
 
 extension PostgresSettings {
     static func read(_ source: ConfigurationSource) -> PostgresSettings? {
-        let retention = readRetention(source)
+        _ = WorkerSettings.readRetention(source)
         guard let url = source.secret(["postgres", "url"], .phrase) else {
             source.reportMissing(["postgres", "url"], such: "postgresql://courier_worker@127.0.0.1/courier")
             return nil
@@ -32,14 +29,7 @@ extension PostgresSettings {
             source.report(url.key, at: url.origin, ValueRule.database.requirement)
         }
         let file = url.path.map { File(path: $0, key: url.key.joined(separator: ".")) }
-        var settings = PostgresSettings(url: url.secret, file: file)
-        if let retention { settings.retention = retention }
-        return settings
-    }
-
-    /// At least a day: a request may be that old and a receipt may wait that long, and both must find their rows.
-    private static func readRetention(_ source: ConfigurationSource) -> Duration? {
-        source.read(["postgres", "retention"], .duration(in: Duration.seconds(86_400)...DurationText.longest))
+        return PostgresSettings(url: url.secret, file: file)
     }
 
     /// The schemes that libpq accepts in a URI.

@@ -1,48 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Formats
-
-/// The rule for a send whose outcome is unknown.
-enum UnknownOutcomeRule: String, Sendable, CaseIterable {
-    /// The send is not repeated.
-    case hold
-
-    /// The send gets one more attempt with the same code: at-least-once delivery.
-    case resendOnce = "resend_once"
-}
-
-/// The limits and times of one worker.
-struct WorkerSettings: Sendable, Equatable {
-    /// The cell, one of the independent fleets: the last byte of every id that the worker makes.
-    var cell: UInt8 = 0
-
-    /// The maximum number of sends that one worker has claimed.
-    var maxInFlight = 1024
-
-    /// The maximum number of records in one intake transaction.
-    var batchSize = 500
-
-    /// The age from which a request is answered with `expired_unsent`.
-    var maxRequestAge = Duration.seconds(300)
-    var unknownOutcome = UnknownOutcomeRule.hold
-
-    /// The lease of a claimed send, after which another worker may take it over.
-    var lease = Duration.seconds(30)
-
-    /// The deadline of one call to a provider, from the connection to the answer's last byte.
-    var callDeadline = Duration.seconds(10)
-
-    /// The time that a receipt waits for its send.
-    var receiptGrace = Duration.seconds(3600)
-
-    /// The time that a worker has to finish its sends after a signal to stop.
-    var drainTimeout = Duration.seconds(25)
-
-    /// The file for the state of a running worker, read by `code-courier health`; nil for none.
-    ///
-    /// Its folder must belong to the worker alone and is best in memory: the file is replaced every second.
-    var healthPath: String?
-}
+import Verification
 
 extension WorkerSettings {
     static func read(_ source: ConfigurationSource) -> WorkerSettings {
@@ -71,6 +29,11 @@ extension WorkerSettings {
         let key = ["worker", "healthPath"]
         guard let origin = source.setting(key)?.origin else { return nil }
         return source.read(key, .text(upTo: 4096)).map { source.resolve($0, at: origin) }
+    }
+
+    /// At least a day: a request may be that old and a receipt may wait that long, and both must find their rows.
+    static func readRetention(_ source: ConfigurationSource) -> Duration? {
+        source.read(["postgres", "retention"], .duration(in: Duration.seconds(86_400)...DurationText.longest))
     }
 
     /// A call must end well before its lease does: up to half of the lease may have passed when it begins.

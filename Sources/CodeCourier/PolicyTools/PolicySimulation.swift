@@ -20,11 +20,10 @@ struct PolicySimulation {
     init(policy: Policy, keys: CodeKeys, maxRequestAge: Duration, sizeToForget: Int = 16_384) {
         self.sizeToForget = sizeToForget
         smallestSizeToForget = sizeToForget
-        rules = IntakeRules(
-            policy: policy,
-            keys: keys,
-            settings: .init(source: "/code-courier/simulation", maxRequestAge: maxRequestAge)
-        )
+        var settings = WorkerSettings()
+        settings.source = "/code-courier/simulation"
+        settings.maxRequestAge = maxRequestAge
+        rules = IntakeRules(policy: policy, keys: keys, settings: settings)
     }
 
     /// The current number of slots and windows.

@@ -23,10 +23,9 @@ struct Worker {
     private let topicFaults: TopicFaults
     private let database: WorkerDatabase
     private let client: ProviderClient
-    private let drainTimeout: Duration
+    private let settings: WorkerSettings
     private let statistics = Statistics()
     private let statsInterval: Duration
-    private let lease: Duration
 
     /// The reason why a worker cannot start, in one line that names the key.
     struct StartError: Error, CustomStringConvertible {
@@ -48,22 +47,14 @@ struct Worker {
         observe: @escaping Step.Observer = { _ in },
         logger: Logger
     ) async throws {
-        let settings = CourierSettings(configuration.worker, now: now, observe: observe)
+        let settings = configuration.worker
         let client = ProviderClient(maximumConnections: settings.maxInFlight)
         let secrets = WorkerSecrets(configuration) { $0.provider(client: client, logger: logger) }
         do {
             database = try await WorkerDatabase(
                 configuration.postgres,
-                cell: settings.cell,
                 keys: secrets.keys,
-                settings: .init(
-                    source: settings.decision.source,
-                    lease: settings.lease,
-                    sweepSize: Int32(clamping: settings.batchSize),
-                    repeatsUnknown: settings.repeatsUnknown,
-                    receiptGrace: configuration.worker.receiptGrace,
-                    retention: configuration.postgres.retention
-                ),
+                settings: settings,
                 clock: systemClock,
                 logger: logger
             )
@@ -92,6 +83,8 @@ struct Worker {
                     receiptSecrets: secrets.receipts
                 ),
                 settings: settings,
+                now: now,
+                observe: observe,
                 statistics: statistics,
                 workerID: WorkerLog.workerID,
                 logger: logger
@@ -103,9 +96,8 @@ struct Worker {
         }
         self.client = client
         self.secrets = secrets
-        drainTimeout = configuration.worker.drainTimeout
+        self.settings = settings
         statsInterval = configuration.log.statsInterval
-        lease = settings.lease
     }
 
     /// Throws a `DatabaseFault` unless the keys are the fleet's, or new ones, which it then registers.
@@ -123,7 +115,7 @@ struct Worker {
         until signals: UnixSignalsSequence,
         logger: Logger
     ) async throws {
-        let ending = Ending(drainTimeout: drainTimeout, heartbeat: heartbeat, logger: logger)
+        let ending = Ending(drainTimeout: settings.drainTimeout, heartbeat: heartbeat, logger: logger)
         var configuration = ServiceGroupConfiguration(
             services: ([ending] + others + [watchdog(heartbeat, logger), report(logger), clockWatch(logger)]
                 + pipeline.services).map {
@@ -135,7 +127,7 @@ struct Worker {
                 },
             logger: logger.quieter
         )
-        configuration.maximumGracefulShutdownDuration = drainTimeout - ending.reserve
+        configuration.maximumGracefulShutdownDuration = settings.drainTimeout - ending.reserve
         let group = ServiceGroup(configuration: configuration)
         let outcome = await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await ending.serve(signals) }
@@ -176,7 +168,7 @@ struct Worker {
                 for (stage, steps) in pipeline.progress.atWork { pulses[stage.rawValue] = steps }
                 return pulses
             },
-            patience: Watchdog.lateness(lease: lease) + 15,
+            patience: Watchdog.lateness(lease: settings.lease) + 15,
             onLook: { standing in
                 heartbeat?.look(
                     standing: standing,
@@ -253,26 +245,6 @@ struct Worker {
             deliveries: kafka.topics.deliveries,
             deadLetters: kafka.topics.deadLetters,
             faults: faults
-        )
-    }
-}
-
-extension CourierSettings {
-    fileprivate init(
-        _ worker: WorkerSettings,
-        now: @escaping @Sendable () -> Timestamp,
-        observe: @escaping Step.Observer
-    ) {
-        self.init(
-            decision: .init(source: "/code-courier", maxRequestAge: worker.maxRequestAge),
-            cell: worker.cell,
-            maxInFlight: worker.maxInFlight,
-            batchSize: worker.batchSize,
-            lease: worker.lease,
-            callDeadline: worker.callDeadline,
-            repeatsUnknown: worker.unknownOutcome == .resendOnce,
-            now: now,
-            observe: observe
         )
     }
 }

@@ -25,13 +25,12 @@ struct WorkerDatabase {
     /// Throws a `DatabaseFault` unless server, schema, clock and cell are right, and its fleet has the same keys.
     init(
         _ postgres: PostgresSettings,
-        cell: UInt8,
         keys: KeySource,
-        settings: PostgresLedger.Settings,
+        settings: WorkerSettings,
         clock: @escaping @Sendable () -> Timestamp,
         logger: Logger
     ) async throws(DatabaseFault) {
-        self.cell = cell
+        cell = settings.cell
         self.clock = clock
         var configuration = PostgresConfiguration(
             url: postgres.url.revealed,

@@ -20,7 +20,7 @@ struct IntakeDecision {
     let facts: IntakeFacts
     let policy: Policy
     let keys: CodeKeys
-    let settings: IntakeRules.Settings
+    let settings: WorkerSettings
     var requests: [RequestKey: KnownRequest]
     var slots: [SlotKey: VerificationID]
     var verifications: [VerificationID: StoredVerification]

@@ -5,29 +5,15 @@ package import Formats
 package struct IntakeRules: Sendable {
     package let policy: Policy
     package let keys: CodeKeys
-    package let settings: Settings
+    package let settings: WorkerSettings
 
     /// Creates the randomness of one batch, for the nonces of its seals.
     private let randomness: @Sendable () -> any RandomNumberGenerator
 
-    /// The part of the worker's configuration that decisions depend on.
-    package struct Settings: Sendable {
-        /// `ce_source` of the events.
-        package let source: String
-
-        /// The maximum age of a request; older ones are never sent.
-        package let maxRequestAge: Duration
-
-        package init(source: String, maxRequestAge: Duration) {
-            self.source = source
-            self.maxRequestAge = maxRequestAge
-        }
-    }
-
     package init(
         policy: Policy,
         keys: CodeKeys,
-        settings: Settings,
+        settings: WorkerSettings,
         randomness: @escaping @Sendable () -> any RandomNumberGenerator = { KernelRandomness() }
     ) {
         self.policy = policy

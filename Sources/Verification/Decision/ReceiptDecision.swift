@@ -93,19 +93,6 @@ package enum ReceiptDecision {
         package var waiting: [(receipt: ReceivedReceipt, due: Timestamp)] = []
     }
 
-    package struct Settings: Sendable {
-        /// `ce_source` of the events.
-        package let source: String
-
-        /// The maximum time that a receipt waits for its send.
-        package let grace: Duration
-
-        package init(source: String, grace: Duration = .seconds(3600)) {
-            self.source = source
-            self.grace = grace
-        }
-    }
-
     /// Settles a batch in its order.
     ///
     /// `sends` are the locked sends that the receipts name by either id, `verifications` their verifications, and
@@ -116,7 +103,7 @@ package enum ReceiptDecision {
         held: [ReportedSend] = [],
         verifications: [VerificationID: StoredVerification],
         now: Timestamp,
-        settings: Settings
+        settings: WorkerSettings
     ) -> Changes {
         var desk = Desk(sends, held, verifications, now, settings)
         for receipt in receipts { desk.settle(receipt) }
@@ -129,7 +116,7 @@ package enum ReceiptDecision {
         private let held: Set<SendID>
         private var verifications: [VerificationID: StoredVerification]
         private let now: Timestamp
-        private let settings: Settings
+        private let settings: WorkerSettings
         private(set) var changes = Changes()
 
         init(
@@ -137,7 +124,7 @@ package enum ReceiptDecision {
             _ held: [ReportedSend],
             _ verifications: [VerificationID: StoredVerification],
             _ now: Timestamp,
-            _ settings: Settings
+            _ settings: WorkerSettings
         ) {
             self.sends = Dictionary(sends.map { ($0.reference.id, $0) }) { first, _ in first }
             self.held = Set(held.map(\.reference.id))
@@ -190,7 +177,7 @@ package enum ReceiptDecision {
         }
 
         private mutating func wait(_ received: ReceivedReceipt) {
-            let left = settings.grace - (now - (received.receivedAt ?? now))
+            let left = settings.receiptGrace - (now - (received.receivedAt ?? now))
             guard left > .zero else {
                 changes.outbox.append(.deadLetter(received.record, reason: .unknownReceipt, at: now))
                 return

@@ -34,7 +34,7 @@ struct CeilingCommand: AsyncParsableCommand {
             )
         }
         let keys = CodeKeys.benchmark
-        let ledger = PostgresLedger(pool: pools[0], keys: KeySource(keys), settings: .init(source: "/benchmark"))
+        let ledger = PostgresLedger(pool: pools[0], keys: KeySource(keys), settings: .benchmark)
         var load = Load(lanes: lanes)
         var plans: [[PreparedBatch]] = []
         for lane in 0..<lanes {

@@ -124,7 +124,7 @@ struct GoldenStory {
                 sends: [send],
                 verifications: tables.verifications,
                 now: .test + .seconds(3),
-                settings: .init(source: DecisionTables.source)
+                settings: .test { $0.source = DecisionTables.source }
             )
             note(name, changes.outbox, of: claim)
         }
