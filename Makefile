@@ -3,7 +3,7 @@
 # Both need Debian 12 with Swift 6.3 and, for the packages they install, root or sudo.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check check-schemas test test-kafka faults bench build docs lint format numbers stop clean
+.PHONY: help demo check check-schemas test test-kafka faults bench build docs lint format settings numbers stop clean
 
 help:
 	@echo 'code-courier delivers one-time verification codes from Kafka to phones.'
@@ -33,6 +33,7 @@ help:
 	@echo '  make docs          render the reference of the code into .local/docs'
 	@echo '  make lint          check style, scripts, schemas, test vectors and pages, without building'
 	@echo '  make format        bring the Swift files into the style that lint asks for'
+	@echo '  make settings      write the declared settings into docs/configuration.md and the schema of courier.yaml'
 	@echo '  make numbers       write the numbering plans anew, from the libphonenumber that is named in'
 	@echo '                     deploy/local/numbers-requirements.txt, and compare them with its own answers'
 	@echo '  make numbers CHECK=1  compare what is there'
@@ -80,6 +81,9 @@ lint:
 
 format:
 	swift format --in-place --recursive --parallel Sources Tests Package.swift
+
+settings:
+	swift run code-courier settings
 
 numbers:
 	@deploy/local/install.sh tests

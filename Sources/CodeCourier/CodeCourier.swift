@@ -59,7 +59,7 @@ struct CodeCourier: AsyncParsableCommand {
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
             DemoCommand.self, SandboxCommand.self, PolicyCommand.self, MessageCommand.self,
             DeadLettersCommand.self, HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
-            EraseCommand.self,
+            SettingsCommand.self, EraseCommand.self,
         ]
     )
 }

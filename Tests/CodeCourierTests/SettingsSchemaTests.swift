@@ -7,7 +7,7 @@ import Verification
 
 @testable import CodeCourier
 
-/// Checks that `policy.schema.json` and `courier.schema.json` have exactly the keys that the readers know.
+/// Checks that the schemas have exactly the keys that the readers know, and the documents the declared settings.
 @Suite struct SettingsSchemaTests {
     @Test func `each mapping of a policy has the keys of its schema`() throws {
         let mappings = try Self.mappings(of: "policy")
@@ -28,6 +28,24 @@ import Verification
         }
     }
 
+    @Test(arguments: SettingsDocument.all)
+    func `the settings of a document are the declared ones`(document: SettingsDocument) throws {
+        let text = try String(contentsOf: Self.root.appending(path: document.path), encoding: .utf8)
+        #expect(text.contains(document.start) && document.renewed(text) == text, "run: make settings")
+    }
+
+    @Test func `each default is a value that its variable may have`() {
+        for setting in Setting.declared {
+            guard let fallback = setting.fallback.wholeMatch(of: /`([^`]*)`/)?.output.1 else { continue }
+            let variable = ConfigurationSource.variableName(setting.key)
+            let source = ConfigurationSource(path: nil, environment: [variable: String(fallback)])
+            _ = Settings.read(source)
+            #expect(source.faults.isEmpty, "\(variable)")
+        }
+    }
+
+    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+
     /// A file in which one mapping has an unknown key, and the schema's keys for that mapping.
     private struct Mapping {
         let yaml: String
@@ -44,7 +62,7 @@ import Verification
     }
 
     private static func mappings(of name: String) throws -> [Mapping] {
-        let file = URL(filePath: #filePath).appending(path: "../../../schemas/\(name).schema.json").standardized
+        let file = root.appending(path: "schemas/\(name).schema.json")
         guard case .object(let root) = try JSONScanner.parse(Array(Data(contentsOf: file))) else { return [] }
         var mappings: [Mapping] = []
         walk(root, root) { mappings.append(Mapping(yaml: $0, keys: $1)) }

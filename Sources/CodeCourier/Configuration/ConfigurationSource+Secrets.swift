@@ -51,7 +51,7 @@ extension ConfigurationSource {
     }
 
     /// The secret in the setting's own value.
-    private func value(of setting: Setting, _ key: SettingKey, _ form: SecretForm) -> SecretSetting? {
+    private func value(of setting: Scalar, _ key: SettingKey, _ form: SecretForm) -> SecretSetting? {
         let text = form.read(setting.text)
         guard !text.isEmpty else {
             report(key, at: setting.origin, "must not be empty; give it a value or remove it")
@@ -67,7 +67,7 @@ extension ConfigurationSource {
     /// The secret in a file.
     ///
     /// The faults of a missing file do not quote its path: an operator may have written the secret itself there.
-    func contents(of setting: Setting, _ key: SettingKey, _ form: SecretForm) -> SecretSetting? {
+    func contents(of setting: Scalar, _ key: SettingKey, _ form: SecretForm) -> SecretSetting? {
         do throws(TextFile.Unreadable) {
             let path = resolve(setting.text, at: setting.origin)
             let text = form.read(try TextFile.read(path, maximumBytes: 65_536))
@@ -88,7 +88,7 @@ extension ConfigurationSource {
     }
 
     /// Reports why the file of a setting is unreadable, and the folder of a relative path that does not exist.
-    func reportUnreadable(_ key: SettingKey, _ setting: Setting, _ error: TextFile.Unreadable) {
+    func reportUnreadable(_ key: SettingKey, _ setting: Scalar, _ error: TextFile.Unreadable) {
         var message = "must name a readable file; it \(error.reason)"
         if error.isMissing, !setting.text.hasPrefix("/") {
             let start =

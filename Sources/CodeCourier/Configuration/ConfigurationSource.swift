@@ -16,8 +16,8 @@ final class ConfigurationSource {
         case file(YAMLValue)
     }
 
-    /// A setting as text; a rule parses it.
-    struct Setting {
+    /// A value as text; a rule parses it.
+    struct Scalar {
         let text: String
         let origin: Origin
     }
@@ -68,12 +68,12 @@ final class ConfigurationSource {
     }
 
     /// The text of a key from the highest layer that has it; marked as secret, so that no access log shows it.
-    func setting(_ key: SettingKey) -> Setting? {
+    func setting(_ key: SettingKey) -> Scalar? {
         guard let text = reader.string(forKey: ConfigKey(key), isSecret: true) else { return nil }
         if let lookup = try? variables.value(forKey: AbsoluteConfigKey(key), type: .string), lookup.value != nil {
-            return plain(Setting(text: text, origin: .environment(variable: lookup.encodedKey)), key)
+            return plain(Scalar(text: text, origin: .environment(variable: lookup.encodedKey)), key)
         }
-        return file.scalars[key].map { plain(Setting(text: text, origin: .file($0.value)), key) }
+        return file.scalars[key].map { plain($0, key) }
     }
 
     /// The keys whose values are free texts or patterns, which may legitimately be in quotes.
@@ -88,19 +88,19 @@ final class ConfigurationSource {
         """
 
     /// A setting trimmed; quotes around the whole value are reported, and suppress other faults of the key.
-    private func plain(_ setting: Setting, _ key: SettingKey) -> Setting {
+    private func plain(_ setting: Scalar, _ key: SettingKey) -> Scalar {
         guard !Self.quotable.contains(key.last ?? "") else { return setting }
         let text = setting.text.trimmed
         if let unquoted = text.unquoted {
             let cause = if case .environment = setting.origin { "; docker's --env-file keeps them" } else { "" }
             report(key, at: setting.origin, "must have no quotes around it, which would be part of it\(cause)")
-            return Setting(text: unquoted, origin: setting.origin)
+            return Scalar(text: unquoted, origin: setting.origin)
         }
         if text.hasPlaceholder, !keysWithPlaceholders.contains(key) {
             report(key, at: setting.origin, Self.placeholderFault)
             keysWithPlaceholders.insert(key)
         }
-        return Setting(text: text, origin: setting.origin)
+        return Scalar(text: text, origin: setting.origin)
     }
 
     /// The value of a key, parsed by a rule; nil when it is absent or, with a fault, when it is invalid.
@@ -109,6 +109,18 @@ final class ConfigurationSource {
         if let value = rule.parse(setting.text) { return value }
         report(key, at: setting.origin, rule.requirement)
         return nil
+    }
+
+    /// The path of a file; a relative path in the configuration file starts at that file's folder.
+    func path(_ key: SettingKey) -> String? {
+        guard let origin = setting(key)?.origin else { return nil }
+        return read(key, .text(upTo: 4096)).map { resolve($0, at: origin) }
+    }
+
+    /// Reports a fault where a key is set, or without a line if it has its default.
+    func report(_ key: SettingKey, _ message: String) {
+        if let setting = setting(key) { return report(key, at: setting.origin, message) }
+        faults.report(line: nil, key: key.joined(separator: "."), message)
     }
 
     /// Reports a fault at the origin of a setting.

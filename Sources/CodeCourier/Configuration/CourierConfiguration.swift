@@ -34,36 +34,24 @@ struct CourierConfiguration: Sendable {
     /// Reads all sections, so that the faults of all of them are reported at once.
     static func read(_ source: ConfigurationSource) -> Result<CourierConfiguration, ConfigurationFaults> {
         let postgres = PostgresSettings.read(source)
-        let policyPath = policyPath(source)
+        let settings = Settings.read(source)
+        if settings.policyPath == nil { source.reportMissing(["policy", "path"], such: "policy.yaml") }
         let keys = KeySettings.read(source)
-        let kafka = KafkaSettings.read(source)
         let providers = ProviderSettings.read(source)
-        var worker = WorkerSettings.read(source)
-        if let time = WorkerSettings.readRetention(source) { worker.retention = time }
-        let log = LogSettings.read(source)
-        guard let postgres, let policyPath, let keys else { return source.faults.result(nil) }
+        guard let postgres, let policyPath = settings.policyPath, let keys else { return source.faults.result(nil) }
         return source.faults.result(
             CourierConfiguration(
-                kafka: kafka,
+                kafka: settings.kafka,
                 postgres: postgres,
                 policyPath: policyPath,
                 providers: providers,
                 keys: keys,
-                worker: worker,
-                log: log,
+                worker: settings.worker,
+                log: settings.log,
                 secretFiles: source.secretFiles,
                 unknownVariables: source.unknownVariables
             )
         )
-    }
-
-    private static func policyPath(_ source: ConfigurationSource) -> String? {
-        let key = ["policy", "path"]
-        guard let setting = source.setting(key) else {
-            source.reportMissing(key, such: "policy.yaml")
-            return nil
-        }
-        return source.read(key, .text(upTo: 4096)).map { source.resolve($0, at: setting.origin) }
     }
 }
 
@@ -74,6 +62,7 @@ extension CourierConfiguration {
         environment: [String: String]
     ) -> Result<PostgresSettings, ConfigurationFaults> {
         let source = ConfigurationSource(path: path, environment: environment)
+        _ = Settings.read(source, ["postgres"])
         return source.faults.result(PostgresSettings.read(source))
     }
 
@@ -83,7 +72,7 @@ extension CourierConfiguration {
         environment: [String: String]
     ) -> Result<KafkaSettings, ConfigurationFaults> {
         let source = ConfigurationSource(path: path, environment: environment)
-        return source.faults.result(KafkaSettings.read(source))
+        return source.faults.result(Settings.read(source, ["kafka"]).kafka)
     }
 
     /// Reads only the ring of hash keys: a verifier has no other keys.
@@ -112,9 +101,9 @@ extension CourierConfiguration {
         environment: [String: String]
     ) -> Result<String, ConfigurationFaults> {
         let source = ConfigurationSource(path: path, environment: environment)
-        let healthPath = WorkerSettings.readHealthPath(source)
-        if let healthPath { return .success(healthPath) }
-        source.reportMissing(["worker", "healthPath"], such: "/run/code-courier/health")
+        let key = ["worker", "healthPath"]
+        if let path = source.path(key) { return .success(path) }
+        source.reportMissing(key, such: "/run/code-courier/health")
         return source.faults.result(nil)
     }
 }

@@ -1,52 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A key of the configuration as its components, such as `["kafka", "bootstrapServers"]`.
-typealias SettingKey = [String]
-
 /// The configuration file's scalars by key, and its lists and mappings.
 struct FileSettings {
-    /// A scalar with its location.
-    struct Scalar {
-        let text: String
-        let value: YAMLValue
+    /// The keys that variables can override, except those of providers.
+    static let overridable = Setting.declared.filter { [.value, .secret].contains($0.form) }.flatMap { setting in
+        setting.names.map { Array(setting.key.dropLast()) + [$0] }
     }
 
-    private static let sections: [(name: String, scalars: [String], others: [String])] = [
-        ("kafka", ["bootstrapServers", "groupId"], ["options", "topics"]),
-        ("postgres", ["url", "urlFile", "retention"], []),
-        ("policy", ["path"], []),
-        (
-            "keys",
-            ["code", "codeFile", "hash", "hashFile", "fingerprint", "fingerprintFile", "seal", "sealFile"], []
-        ),
-        (
-            "worker",
-            [
-                "cell", "maxInFlight", "batchSize", "maxRequestAge", "unknownOutcome", "lease", "callDeadline",
-                "receiptGrace", "drainTimeout", "healthPath",
-            ], []
-        ),
-        ("log", ["level", "format", "statsInterval"], []),
-    ]
-
-    private static let topics = ["requests", "receipts", "deliveries", "deadLetters"]
-
     /// The sections that variables can override, including providers.
-    static let sectionNames = sections.map(\.name) + ["providers"]
+    static let sectionNames = Setting.declared(under: []).flatMap(\.names)
 
-    /// The keys that variables can override, except those of providers.
-    static let overridable: [SettingKey] = {
-        let keys = sections.flatMap { section in section.scalars.map { [section.name, $0] } }
-        return keys + topics.map { ["kafka", "topics", $0] }
-    }()
-
-    private(set) var scalars: [SettingKey: Scalar] = [:]
+    private(set) var scalars: [SettingKey: ConfigurationSource.Scalar] = [:]
 
     /// The keys that are misspelt or empty in the file; they are not reported as missing too.
     private(set) var faulty: Set<SettingKey> = []
 
-    /// `kafka.options`, whose keys are librdkafka's own names.
-    private(set) var kafkaOptions: YAMLValue?
+    /// The lists and mappings with keys of their own, such as `kafka.options`.
+    private(set) var structures: [SettingKey: YAMLValue] = [:]
 
     /// The providers of supported kinds, in file order.
     private(set) var providers: [ProviderEntry] = []
@@ -57,22 +27,27 @@ struct FileSettings {
     /// Splits a file into settings; without a file everything comes from the environment.
     init(root: YAMLValue?) {
         guard let root = root?.mapping(keys: Self.sectionNames) else { return }
-        for section in Self.sections {
-            if root.misspelt.contains(section.name) {
-                faulty.formUnion(section.scalars.map { [section.name, $0] })
-            }
-            guard let mapping = root[section.name]?.mapping(keys: section.scalars + section.others) else { continue }
-            take(section.scalars, of: mapping, under: [section.name])
-            guard section.name == "kafka" else { continue }
-            kafkaOptions = mapping["options"]
-            if let names = mapping["topics"]?.mapping(keys: Self.topics) {
-                take(Self.topics, of: names, under: ["kafka", "topics"])
-            }
-        }
-        namesProviders = root["providers"].map { !$0.isEmptyList } ?? root.misspelt.contains("providers")
-        providers = root["providers"].map(ProviderEntry.read) ?? []
+        takeSettings(of: root, under: [])
+        let list = structures[["providers"]]
+        namesProviders = list.map { !$0.isEmptyList } ?? root.misspelt.contains("providers")
+        providers = list.map(ProviderEntry.read) ?? []
         for provider in providers {
             take(ProviderEntry.overridable, of: provider.mapping, under: provider.key)
+        }
+    }
+
+    /// Takes the declared settings of a mapping, and of the mappings in it.
+    private mutating func takeSettings(of mapping: YAMLMapping, under key: SettingKey) {
+        for name in mapping.misspelt { faulty.formUnion(Self.overridable.filter { $0.starts(with: key + [name]) }) }
+        for setting in Setting.declared(under: key) {
+            switch setting.form {
+            case .section:
+                let names = Setting.declared(under: setting.key).flatMap(\.names)
+                let inner = mapping[setting.names[0]]?.mapping(keys: names)
+                if let inner { takeSettings(of: inner, under: setting.key) }
+            case .structure: structures[setting.key] = mapping[setting.names[0]]
+            case .value, .secret: take(setting.names, of: mapping, under: key)
+            }
         }
     }
 
@@ -81,7 +56,7 @@ struct FileSettings {
         for name in names {
             guard let value = mapping[name] else { continue }
             if let text = value.scalarText {
-                scalars[key + [name]] = Scalar(text: text, value: value)
+                scalars[key + [name]] = ConfigurationSource.Scalar(text: text, origin: .file(value))
             } else {
                 faulty.insert(key + [name])
                 value.fault(value.isNull ? "must not be empty; give it a value or remove it" : "must be a single value")

@@ -98,7 +98,7 @@ struct GatewayTemplates {
     private func text(of value: YAMLValue, isPath: Bool, _ name: String) -> String? {
         guard let text = value.read(.text(upTo: 8192)) else { return nil }
         guard isPath else { return text }
-        let setting = ConfigurationSource.Setting(text: text, origin: .file(value))
+        let setting = ConfigurationSource.Scalar(text: text, origin: .file(value))
         guard let secret = source.contents(of: setting, [name], .phrase)?.secret else { return nil }
         let rule = ValueRule.text(upTo: 8192)
         if rule.parse(secret.revealed) == nil { value.fault("must name a file of one line of 8192 bytes at most") }

@@ -46,47 +46,23 @@ extension KafkaSettings {
         "message.timeout.ms": keepsTrying,
     ]
 
-    static func read(_ source: ConfigurationSource) -> KafkaSettings {
-        var settings = KafkaSettings()
-        settings.bootstrapServers = source.read(["kafka", "bootstrapServers"], .servers) ?? settings.bootstrapServers
-        settings.groupID = source.read(["kafka", "groupId"], .text(upTo: 249)) ?? settings.groupID
-        settings.topics = topics(source)
-        settings.options = options(source)
-        return settings
-    }
-
-    private static func topics(_ source: ConfigurationSource) -> Topics {
-        var topics = Topics()
-        let names: [(String, WritableKeyPath<Topics, String>)] = [
-            ("requests", \.requests), ("receipts", \.receipts), ("deliveries", \.deliveries),
-            ("deadLetters", \.deadLetters),
-        ]
-        var seen: Set<String> = []
-        for (name, path) in names {
-            let key = ["kafka", "topics", name]
-            if let topic = source.read(key, .topic) { topics[keyPath: path] = topic }
-            if seen.insert(topics[keyPath: path]).inserted { continue }
-            let message = "is the topic of another key too; use four different topics"
-            guard let setting = source.setting(key) else {
-                source.faults.report(line: nil, key: key.joined(separator: "."), message)
-                continue
-            }
-            source.report(key, at: setting.origin, message)
-        }
-        return topics
-    }
+    /// The schema of the options.
+    static let optionsSchema = #"""
+        "type":"object","propertyNames":{"pattern":"^[a-z0-9._-]+(File)?$"},\#
+        "additionalProperties":{"type":["string","number","boolean"]}
+        """#
 
     /// Reads the options, from the file alone: `KAFKA_OPTIONS_SESSION_TIMEOUT_MS` would not show where the dots are.
     ///
     /// Such a variable is a fault, for a worker that silently ignored a security option could connect in clear text. A
     /// secret among the options may come from a file, as `sasl.passwordFile`.
-    private static func options(_ source: ConfigurationSource) -> [String: Secret] {
+    static func options(_ source: ConfigurationSource) -> [String: Secret] {
         for variable in source.variableNames where variable.hasPrefix("KAFKA_OPTIONS_") {
             let advice = "write it there, such as security.protocol: SASL_SSL, and unset the variable"
             let message = "cannot be set here: options come from the file only; \(advice)"
             source.faults.report(variable: variable, key: "kafka.options", message)
         }
-        guard let value = source.file.kafkaOptions else { return [:] }
+        guard let value = source.file.structures[["kafka", "options"]] else { return [:] }
         var options: [String: Secret] = [:]
         for (name, option) in value.entries(.optionName, called: "an option") ?? [] {
             guard let text = option.scalarText else {
@@ -95,7 +71,7 @@ extension KafkaSettings {
             }
             let isPath = name.hasSuffix("File")
             let key = isPath ? String(name.dropLast(4)) : name
-            let setting = ConfigurationSource.Setting(text: text, origin: .file(option))
+            let setting = ConfigurationSource.Scalar(text: text, origin: .file(option))
             let file = isPath ? source.contents(of: setting, ["kafka", "options", name], form(of: key)) : nil
             let secret = isPath ? file?.secret : Secret(form(of: key).read(text))
             if let advice = reserved[key] {
@@ -144,6 +120,19 @@ extension KafkaSettings {
     }
 }
 
+extension KafkaSettings.Topics {
+    /// Reports a topic that an earlier key names too.
+    func reportShared(_ source: ConfigurationSource) {
+        let topics = [
+            ("requests", requests), ("receipts", receipts), ("deliveries", deliveries), ("deadLetters", deadLetters),
+        ]
+        var seen: Set<String> = []
+        for (name, topic) in topics where !seen.insert(topic).inserted {
+            source.report(["kafka", "topics", name], "is the topic of another key too; use four different topics")
+        }
+    }
+}
+
 extension ValueRule where Value == String {
     static var servers: Self {
         Self(requirement: "must be host:port, or several with commas between them") { text in
@@ -152,9 +141,9 @@ extension ValueRule where Value == String {
         }
     }
 
-    fileprivate static var topic: Self {
+    static var topic: Self {
         let name = name(upTo: 249)
-        return Self(requirement: "\(name.requirement), and neither . nor ..") { text in
+        return Self(requirement: "\(name.requirement), and neither . nor ..", schema: name.schema) { text in
             text == "." || text == ".." ? nil : name.parse(text)
         }
     }

@@ -20,7 +20,6 @@ struct PostgresSettings: Sendable {
 
 extension PostgresSettings {
     static func read(_ source: ConfigurationSource) -> PostgresSettings? {
-        _ = WorkerSettings.readRetention(source)
         guard let url = source.secret(["postgres", "url"], .phrase) else {
             source.reportMissing(["postgres", "url"], such: "postgresql://courier_worker@127.0.0.1/courier")
             return nil

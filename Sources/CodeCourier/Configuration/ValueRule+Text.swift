@@ -6,14 +6,16 @@ import Verification
 extension ValueRule where Value == String {
     /// Any text without control characters, 1 to `limit` bytes.
     static func text(upTo limit: Int) -> Self {
-        Self(requirement: "must be a text of 1 to \(limit) bytes without control characters") { text in
+        let requirement = "must be a text of 1 to \(limit) bytes without control characters"
+        return Self(requirement: requirement, schema: "\(textSchema),\"maxLength\":\(limit)") { text in
             (1...limit).contains(text.utf8.count) && !hasControlCharacters(text) ? text : nil
         }
     }
 
     /// A name of 1 to `limit` letters, digits and `._-`.
     static func name(upTo limit: Int) -> Self {
-        Self(requirement: "must be 1 to \(limit) letters, digits or ._-") { text in
+        let schema = #""type":"string","pattern":"^[A-Za-z0-9._-]{1,\#(limit)}$""#
+        return Self(requirement: "must be 1 to \(limit) letters, digits or ._-", schema: schema) { text in
             let fits = text.utf8.allSatisfy { isAlphanumeric($0) || [0x2e, 0x5f, 0x2d].contains($0) }
             return (1...limit).contains(text.utf8.count) && fits ? text : nil
         }

@@ -10,15 +10,29 @@ struct ValueRule<Value> {
     /// The valid form, as the end of a sentence: `must be a whole number from 1 to 5`.
     let requirement: String
 
+    /// The members of a JSON schema, as far as it can state the form.
+    var schema = Self.textSchema
+
+    /// The least and the greatest value, where there are any.
+    var bounds: String?
+
     /// Parses a text; nil when it is invalid.
     let parse: (String) -> Value?
+
+    /// The text for a value.
+    var format: (Value) -> String = { "\($0)" }
+
+    /// The schema of any text.
+    static var textSchema: String { #""type":"string","minLength":1"# }
 }
 
-extension ValueRule where Value == Int {
-    static func integer(in range: ClosedRange<Int>) -> Self {
-        Self(requirement: "must be a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+extension ValueRule where Value: FixedWidthInteger {
+    static func integer(in range: ClosedRange<Value>) -> Self {
+        let bounds = "\(range.lowerBound) to \(range.upperBound)"
+        let schema = #""type":"integer","minimum":\#(range.lowerBound),"maximum":\#(range.upperBound)"#
+        return Self(requirement: "must be a whole number from \(bounds)", schema: schema, bounds: bounds) { text in
             guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
-            return Int(text).flatMap { range.contains($0) ? $0 : nil }
+            return Value(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 }
@@ -37,10 +51,14 @@ extension ValueRule where Value == Double {
 
 extension ValueRule where Value == Duration {
     static func duration(in range: ClosedRange<Duration>) -> Self {
-        let bounds = "from \(DurationText.format(range.lowerBound)) to \(DurationText.format(range.upperBound))"
-        return Self(requirement: "must be a duration such as 500ms, 60s, 5m or 1h, \(bounds)") { text in
-            DurationText.parse(text).flatMap { range.contains($0) ? $0 : nil }
-        }
+        let bounds = "\(DurationText.format(range.lowerBound)) to \(DurationText.format(range.upperBound))"
+        return Self(
+            requirement: "must be a duration such as 500ms, 60s, 5m or 1h, from \(bounds)",
+            schema: #""type":"string","pattern":"^[0-9]{1,12}(ms|s|m|h)$""#,
+            bounds: bounds,
+            parse: { text in DurationText.parse(text).flatMap { range.contains($0) ? $0 : nil } },
+            format: DurationText.format
+        )
     }
 }
 
@@ -62,11 +80,16 @@ extension ValueRule where Value: RawRepresentable<String> & CaseIterable {
 
     /// One of a closed list of words, or a synonym, in any case.
     static func choice(synonyms: [String: Value]) -> Self {
-        let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        return Self(requirement: "must be one of \(names)") { text in
-            let word = text.lowercased()
-            return Value.allCases.first { $0.rawValue.lowercased() == word } ?? synonyms[word]
-        }
+        let words = Value.allCases.map(\.rawValue)
+        return Self(
+            requirement: "must be one of \(words.joined(separator: ", "))",
+            schema: "\"type\":\"string\",\"enum\":\(words)",
+            parse: { text in
+                let word = text.lowercased()
+                return Value.allCases.first { $0.rawValue.lowercased() == word } ?? synonyms[word]
+            },
+            format: \.rawValue
+        )
     }
 }
 

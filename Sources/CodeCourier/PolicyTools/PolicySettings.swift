@@ -18,10 +18,9 @@ struct PolicySettings {
         let source = ConfigurationSource(path: path, environment: environment)
         var settings = PolicySettings()
         if path != nil { settings.providers = source.file.providers.channels }
-        if let setting = source.setting(["policy", "path"]) {
-            settings.policyPath = source.resolve(setting.text, at: setting.origin)
-        }
-        settings.maxRequestAge = WorkerSettings.read(source).maxRequestAge
+        let read = Settings.read(source, ["policy", "worker"])
+        settings.policyPath = read.policyPath
+        settings.maxRequestAge = read.worker.maxRequestAge
         return source.faults.result(settings)
     }
 }
