@@ -78,7 +78,7 @@ struct ConfigurationLayersTests {
         #expect(try faults(text, ["KAFKA_OPTIONS_ACKS": "", "KAFKA_OPTIONSET": "x"]).isEmpty)
         let path = try folder.write(text, to: "courier.yaml")
         #expect(throws: ConfigurationFaults.self) {
-            try CourierConfiguration.loadKafka(path: path, environment: variables).get()
+            try CourierConfiguration.load(path: path, environment: variables, KafkaSettings.read).get()
         }
     }
 

@@ -153,12 +153,13 @@ struct CourierConfigurationTests {
 
     @Test func `a command reads only the section it needs`() throws {
         let path = try folder.write("postgres: { url: \"postgresql:///courier\" }", to: "courier.yaml")
-        let settings = try CourierConfiguration.loadPostgres(path: path, environment: [:]).get()
+        let settings = try CourierConfiguration.load(path: path, environment: [:], PostgresSettings.read).get()
         #expect(settings.url.revealed == "postgresql:///courier")
         let hash = ["KEYS_HASH": ExampleFiles.ring(7, filledWith: 2)]
-        let ring = try CourierConfiguration.loadHashKeys(path: path, environment: hash).get()
+        let ring = try CourierConfiguration.load(path: path, environment: hash, KeySettings.readHash).get()
         #expect(ring.activeID == KeyID(7))
-        let kafka = try CourierConfiguration.loadKafka(path: path, environment: ["KAFKA_GROUP_ID": "g"]).get()
+        let group = ["KAFKA_GROUP_ID": "g"]
+        let kafka = try CourierConfiguration.load(path: path, environment: group, KafkaSettings.read).get()
         #expect(kafka.groupID == "g")
     }
 

@@ -28,10 +28,12 @@ import Verification
         }
     }
 
-    @Test(arguments: SettingsDocument.all)
-    func `the settings of a document are the declared ones`(document: SettingsDocument) throws {
-        let text = try String(contentsOf: Self.root.appending(path: document.path), encoding: .utf8)
-        #expect(text.contains(document.start) && document.renewed(text) == text, "run: make settings")
+    @Test func `the settings of each document are the declared ones`() throws {
+        for document in SettingsDocument.all {
+            let text = try String(contentsOf: Self.root.appending(path: document.path), encoding: .utf8)
+            let isCurrent = text.contains(document.start) && document.renewed(text) == text
+            #expect(isCurrent, "\(document.path) lacks a change of Setting.declared; run: make settings")
+        }
     }
 
     @Test func `each default is a value that its variable may have`() {

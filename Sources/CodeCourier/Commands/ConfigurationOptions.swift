@@ -17,10 +17,12 @@ struct ConfigurationOptions: ParsableArguments {
     /// The database of the option, or else of the configuration.
     func databaseURL(or given: String?) throws -> String {
         if let given { return try Self.databaseURL(given) }
-        let postgres = try StartFailure.unwrap(
-            CourierConfiguration.loadPostgres(path: config, environment: environment)
-        )
-        return postgres.url.revealed
+        return try read(PostgresSettings.read).url.revealed
+    }
+
+    /// Reads the part of the configuration that a command needs, or prints its faults and throws.
+    func read<Part>(_ read: (ConfigurationSource) -> Part?) throws -> Part {
+        try StartFailure.unwrap(CourierConfiguration.load(path: config, environment: environment, read))
     }
 
     /// The value of `--postgres-url`, checked by the rule for `postgres.url`.
@@ -63,6 +65,8 @@ struct KafkaOptions: ParsableArguments {
             throw StartFailure.report(["--bootstrap-servers: \(ValueRule.servers.requirement)"])
         }
         if let bootstrapServers { environment["KAFKA_BOOTSTRAP_SERVERS"] = bootstrapServers }
-        return try StartFailure.unwrap(CourierConfiguration.loadKafka(path: options.config, environment: environment))
+        return try StartFailure.unwrap(
+            CourierConfiguration.load(path: options.config, environment: environment, KafkaSettings.read)
+        )
     }
 }

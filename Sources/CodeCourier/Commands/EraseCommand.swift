@@ -60,9 +60,7 @@ struct EraseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let recipient = try recipient()
-        let keys = try StartFailure.unwrap(
-            CourierConfiguration.loadFingerprintKeys(path: options.config, environment: options.environment)
-        )
+        let keys = try options.read(KeySettings.readFingerprint)
         let fingerprints = keys.all.map { recipient.fingerprint(key: $0) }
         let pool = PostgresPool(Self.configuration(url: try options.databaseURL(or: postgresURL)), size: 1)
         do {

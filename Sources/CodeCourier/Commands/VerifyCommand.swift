@@ -72,9 +72,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let uuid = UUIDValue(verification), let purpose = Purpose(rawValue: purpose) else { return }
-        let keys = try StartFailure.unwrap(
-            CourierConfiguration.loadHashKeys(path: options.config, environment: options.environment)
-        )
+        let keys = try options.read(KeySettings.readHash)
         let fingerprint = try fingerprint()
         let url = try options.databaseURL(or: postgresURL)
         let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier verify"), size: 1)
@@ -102,9 +100,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private func fingerprint() throws -> [UInt8]? {
         guard let address = email.flatMap({ EmailAddress($0) }) else { return nil }
-        let keys = try StartFailure.unwrap(
-            CourierConfiguration.loadFingerprintKeys(path: options.config, environment: options.environment)
-        )
+        let keys = try options.read(KeySettings.readFingerprint)
         return Recipient.email(address).fingerprint(key: keys.active)
     }
 }

@@ -56,41 +56,14 @@ struct CourierConfiguration: Sendable {
 }
 
 extension CourierConfiguration {
-    /// Reads only the settings of PostgreSQL: a migration needs no keys.
-    static func loadPostgres(
+    /// Reads only the part that a command needs: a migration has no keys, and a verifier only those of hashes.
+    static func load<Part>(
         path: String?,
-        environment: [String: String]
-    ) -> Result<PostgresSettings, ConfigurationFaults> {
+        environment: [String: String],
+        _ read: (ConfigurationSource) -> Part?
+    ) -> Result<Part, ConfigurationFaults> {
         let source = ConfigurationSource(path: path, environment: environment)
-        _ = Settings.read(source, ["postgres"])
-        return source.faults.result(PostgresSettings.read(source))
-    }
-
-    /// Reads only the settings of Kafka, for a command that produces or shows records.
-    static func loadKafka(
-        path: String?,
-        environment: [String: String]
-    ) -> Result<KafkaSettings, ConfigurationFaults> {
-        let source = ConfigurationSource(path: path, environment: environment)
-        return source.faults.result(Settings.read(source, ["kafka"]).kafka)
-    }
-
-    /// Reads only the ring of hash keys: a verifier has no other keys.
-    static func loadHashKeys(
-        path: String?,
-        environment: [String: String]
-    ) -> Result<KeyRing, ConfigurationFaults> {
-        let source = ConfigurationSource(path: path, environment: environment)
-        return source.faults.result(KeySettings.readHash(source))
-    }
-
-    /// Reads only the ring of fingerprint keys, which a verifier of e-mail links needs beside the hash keys.
-    static func loadFingerprintKeys(
-        path: String?,
-        environment: [String: String]
-    ) -> Result<KeyRing, ConfigurationFaults> {
-        let source = ConfigurationSource(path: path, environment: environment)
-        return source.faults.result(KeySettings.readFingerprint(source))
+        return source.faults.result(read(source))
     }
 
     /// Reads only the path of the health file: a probe has no keys.

@@ -46,6 +46,8 @@ extension KafkaSettings {
         "message.timeout.ms": keepsTrying,
     ]
 
+    static func read(_ source: ConfigurationSource) -> KafkaSettings? { Settings.read(source, ["kafka"]).kafka }
+
     /// The schema of the options.
     static let optionsSchema = #"""
         "type":"object","propertyNames":{"pattern":"^[a-z0-9._-]+(File)?$"},\#

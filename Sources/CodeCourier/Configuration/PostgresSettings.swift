@@ -19,7 +19,9 @@ struct PostgresSettings: Sendable {
 }
 
 extension PostgresSettings {
+    /// Reads the database's URI, and reports other faults of the section.
     static func read(_ source: ConfigurationSource) -> PostgresSettings? {
+        _ = Settings.read(source, ["postgres"])
         guard let url = source.secret(["postgres", "url"], .phrase) else {
             source.reportMissing(["postgres", "url"], such: "postgresql://courier_worker@127.0.0.1/courier")
             return nil
