@@ -124,6 +124,13 @@ let package = Package(
             plugins: ["EmbedFiles"]
         ),
 
+        // What readers of configuration and policy files share: values with their origin, rules, faults
+        .target(
+            name: "SettingsReading",
+            dependencies: ["Verification", .product(name: "Yams", package: "Yams")],
+            swiftSettings: settings
+        ),
+
         // Adapters of the ports
         .target(
             name: "Logs",
@@ -138,7 +145,7 @@ let package = Package(
         .target(
             name: "Providers",
             dependencies: [
-                "CLibidn2", "CPatterns", "CZlib", "Formats", "Logs", "SMTPClient", "Verification",
+                "CLibidn2", "CPatterns", "CZlib", "Formats", "Logs", "SMTPClient", "SettingsReading", "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -204,14 +211,14 @@ let package = Package(
             name: "CodeCourier",
             dependencies: [
                 "Administration", "CBuild", "Courier", "Formats", "KafkaClient", "KafkaTools", "Ledger", "LogReading",
-                "Logs", "PhoneNumbers", "PostgresClient", "Providers", "SMTPClient", "Verification",
+                "Logs", "PhoneNumbers", "PostgresClient", "Providers", "SMTPClient", "SettingsReading",
+                "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings,
             linkerSettings: allocator
@@ -304,10 +311,12 @@ let package = Package(
         .testTarget(
             name: "ProvidersTests",
             dependencies: [
-                "Formats", "Logs", "Providers", "SMTPClient", "TestSupport", "TestTools", "Verification",
+                "Formats", "Logs", "Providers", "SMTPClient", "SettingsReading", "TestSupport", "TestTools",
+                "Verification",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -338,8 +347,8 @@ let package = Package(
             name: "CodeCourierTests",
             dependencies: [
                 "Administration", "CodeCourier", "Courier", "Formats", "KafkaClient", "KafkaTools", "Logs",
-                "MockKafka",
-                "PhoneNumbers", "Providers", "SMTPClient", "TestSupport", "TestTools", "Verification",
+                "MockKafka", "PhoneNumbers", "Providers", "SMTPClient", "SettingsReading", "TestSupport", "TestTools",
+                "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -384,8 +393,7 @@ let package = Package(
             name: "Faults",
             dependencies: [
                 "CodeCourier", "Courier", "FleetSupport", "Formats", "KafkaClient", "KafkaSupport", "Ledger", "Logs",
-                "MockKafka",
-                "PostgresClient", "Sandbox", "TestSupport", "TestTools", "Verification",
+                "MockKafka", "PostgresClient", "Providers", "Sandbox", "TestSupport", "TestTools", "Verification",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -45,3 +45,6 @@ struct FormBody {
         }
     }
 }
+
+/// The hex digits for escaped bytes, in forms and in mail.
+let upperHexDigits = Array("0123456789ABCDEF".utf8)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import SettingsReading
+import TestTools
 import Testing
 
 @testable import CodeCourier
@@ -132,7 +134,18 @@ struct ConfigurationFaultTests {
         ("[{ kind: log }]", "1: providers[0].name: is required"),
         ("[{ name: a }]", "1: providers[0].kind: is required"),
         ("[{ name: a, kind: pigeon }]", "1: providers[0].kind: must be twilio, vonage, sns, http, smtp, apns or log"),
-        ("[{ name: a, kind: smpp, host: h }]", "1: providers[0].kind: kind smpp is not supported by this version"),
+        (
+            "[{ name: a, kind: smpp, host: h }]",
+            "1: providers[0].kind: must be twilio, vonage, sns, http, smtp, apns or log; did"
+        ),
+        (
+            "[{ name: a, kind: vonage, apiKey: k, apiSecret: s, from: \"${SENDER}\" }]",
+            "1: providers[0].from: has a ${…} or $(…) in it"
+        ),
+        (
+            "[{ name: a, kind: smtp, host: h, from: a@b.de, username: u, password: \"${PASSWORD}\" }]",
+            "1: providers[0].password: has a ${…} or $(…) in it"
+        ),
         ("[{ name: \"a b\", kind: log }]", "1: providers[0].name: must be 1 to 64 letters"),
         (
             "[{ name: main, kind: log }, { name: main, kind: log }]",
@@ -254,7 +267,7 @@ struct ConfigurationFaultTests {
         ("max.poll.records: 10", "is a property of Java's client: use worker.batchSize"),
         ("ssl.ca.location: /nowhere/hidden.crt", "must name a readable file; it does not exist"),
         ("ssl.key.location: /tmp", "must name a readable file; it is a folder"),
-        ("sasl.password: \"${KAFKA_PASSWORD}\"", ConfigurationSource.placeholderFault),
+        ("sasl.password: \"${KAFKA_PASSWORD}\"", StatedValue.placeholderFault),
         ("session.timeout.ms: soon", "is an option that librdkafka does not take this value for"),
     ])
     func `an option that librdkafka does not take is a fault, and its value is not quoted`(

@@ -4,6 +4,8 @@ import Glibc
 import Logging
 import Logs
 import Providers
+import SettingsReading
+import TestTools
 import Testing
 import Verification
 
@@ -88,7 +90,7 @@ struct ConfigurationLayersTests {
             with: "{ name: sms-main, kind: twilio, accountSid: file, from: a }"
         )
         let variables = ["PROVIDERS_SMS_MAIN_AUTH_TOKEN": "env-token", "PROVIDERS_SMS_MAIN_ACCOUNT_SID": "env"]
-        guard case .twilio(let twilio) = try load(text, variables).providers.first?.kind else {
+        guard let twilio = try load(text, variables).providers.first?.configuration as? TwilioConfiguration else {
             Issue.record("no Twilio provider")
             return
         }

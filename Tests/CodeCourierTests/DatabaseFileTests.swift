@@ -4,7 +4,9 @@ import Foundation
 import Logs
 import Providers
 import TestSupport
+import TestTools
 import Testing
+import Verification
 
 @testable import CodeCourier
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Providers
+import SettingsReading
+import TestTools
 import Testing
 import Verification
 

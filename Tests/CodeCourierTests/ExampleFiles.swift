@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import Testing
+import SettingsReading
+import TestTools
 
 @testable import CodeCourier
 
@@ -68,25 +69,7 @@ enum ExampleFiles {
     }
 }
 
-/// A folder for one test, deleted afterwards.
-final class ScratchFolder {
-    let path: String
-
-    init() throws {
-        path = "\(FileManager.default.temporaryDirectory.path)/code-courier-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-
-    func write(_ text: String, to name: String) throws -> String {
-        let file = "\(path)/\(name)"
-        try Data(text.utf8).write(to: URL(filePath: file), options: .atomic)
-        return file
-    }
-
+extension ScratchFolder {
     /// Loads a configuration; its faults name `courier.yaml` without the folder.
     func load(
         _ text: String,

@@ -2,6 +2,8 @@
 
 import FoundationEssentials
 import Logging
+import SettingsReading
+import TestTools
 import Testing
 import Verification
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Foundation
+import Providers
 import Testing
 
 @testable import CodeCourier

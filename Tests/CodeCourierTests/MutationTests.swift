@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import SettingsReading
+import TestTools
 import Testing
 
 @testable import CodeCourier

@@ -3,7 +3,9 @@
 import ArgumentParser
 import Formats
 import PhoneNumbers
+import SettingsReading
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Formats
 import TestSupport
+import TestTools
 import Testing
 import Verification
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SettingsReading
+import TestTools
 import Testing
 import Verification
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Providers
+import SettingsReading
+import TestTools
 import Testing
 import Verification
 

@@ -6,6 +6,7 @@ import Foundation
 import Glibc
 import PostgresClient
 import Providers
+import SettingsReading
 import Synchronization
 import TestSupport
 import TestTools
@@ -241,7 +242,9 @@ private final class MadeProviders: Sendable {
     var addresses: [String] { made.withLock { $0.map(\.address) } }
 
     func make(_ settings: ProviderSettings) -> any MessageProvider {
-        guard case .twilio(let twilio) = settings.kind else { return Teller(name: settings.name, token: "") }
+        guard let twilio = settings.configuration as? TwilioConfiguration else {
+            return Teller(name: settings.name, token: "")
+        }
         made.withLock { $0.append((twilio.credentials.password.revealed, twilio.baseURL)) }
         return Teller(name: settings.name, token: twilio.credentials.password.revealed)
     }

@@ -2,6 +2,7 @@
 
 import Formats
 import Foundation
+import SettingsReading
 import Testing
 import Verification
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Logs
+import SettingsReading
 import TestSupport
+import TestTools
 import Testing
 
 @testable import CodeCourier

@@ -5,6 +5,8 @@ import Foundation
 import Logging
 import Logs
 import Providers
+import SettingsReading
+import TestTools
 import Testing
 import Verification
 
@@ -31,7 +33,7 @@ struct StatedTextTests {
     private func token(_ variables: [String: String]) throws -> String? {
         let environment = ExampleFiles.keys.merging(variables) { _, new in new }
         let configuration = try folder.load(Self.twilio, environment: environment).get()
-        guard case .twilio(let twilio) = configuration.providers.first?.kind else { return nil }
+        guard let twilio = configuration.providers.first?.configuration as? TwilioConfiguration else { return nil }
         return twilio.credentials.password.revealed
     }
 
@@ -54,7 +56,9 @@ struct StatedTextTests {
         #expect(try token(["PROVIDERS_MAIN_AUTH_TOKEN": text]) == "t0ken")
         let json = String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
         let inline = Self.twilio.replacing("accountSid:", with: "authToken: \(json), accountSid:")
-        guard case .twilio(let twilio) = try folder.load(inline, environment: ExampleFiles.keys).get().providers[0].kind
+        guard
+            let twilio = try folder.load(inline, environment: ExampleFiles.keys).get().providers[0].configuration
+                as? TwilioConfiguration
         else { throw Missing() }
         #expect(twilio.credentials.password.revealed == "t0ken")
     }
@@ -101,7 +105,9 @@ struct StatedTextTests {
 
     @Test func `quotes and blanks around a value of the file are read as those of a variable`() throws {
         let blank = Self.twilio.replacing("\"+15005550006\"", with: "\" Acme\\n\", authToken: t")
-        guard case .twilio(let twilio) = try folder.load(blank, environment: ExampleFiles.keys).get().providers[0].kind
+        guard
+            let twilio = try folder.load(blank, environment: ExampleFiles.keys).get().providers[0].configuration
+                as? TwilioConfiguration
         else { throw Missing() }
         #expect(twilio.sender == .from("Acme"))
         let quoted = Self.twilio.replacing("\"+15005550006\"", with: "'\"Acme\"', authToken: t")
@@ -150,7 +156,10 @@ struct StatedTextTests {
             with: "{ name: main, kind: smtp, host: h.example, from: a@b.example, username: u }"
         )
         let environment = ExampleFiles.keys.merging(["PROVIDERS_MAIN_PASSWORD": " abcd efgh "]) { _, new in new }
-        guard case .smtp(let smtp) = try folder.load(text, environment: environment).get().providers.first?.kind else {
+        guard
+            let smtp = try folder.load(text, environment: environment).get().providers.first?.configuration
+                as? SMTPConfiguration
+        else {
             throw Missing()
         }
         #expect(smtp.server.login?.password == "abcd efgh")

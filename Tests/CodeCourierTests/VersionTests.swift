@@ -4,6 +4,7 @@ import ArgumentParser
 import KafkaClient
 import Providers
 import Testing
+import Verification
 
 @testable import CodeCourier
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Providers
+import SettingsReading
+import TestTools
 import Testing
 import Verification
 
@@ -44,7 +46,7 @@ struct YAMLMergeKeyTests {
         )
         let providers = try folder.load(text, environment: ExampleFiles.keys).get().providers
         #expect(providers.map(\.name) == ["a", "b"])
-        guard case .twilio(let twilio) = providers[1].kind else {
+        guard let twilio = providers[1].configuration as? TwilioConfiguration else {
             Issue.record("no Twilio provider")
             return
         }

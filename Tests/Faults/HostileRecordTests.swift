@@ -4,6 +4,7 @@ import FleetSupport
 import Formats
 import KafkaClient
 import Logs
+import Providers
 import TestSupport
 import TestTools
 import Testing
@@ -128,7 +129,7 @@ extension Scenario {
 extension TestRecord {
     /// True when a worker of cell 0 reads no receipt from this record, or a receipt of another cell.
     fileprivate var isRefusedReceipt: Bool {
-        switch Receipt.read(inbound, secrets: ReceiptSecrets()) {
+        switch Receipt.read(inbound, secrets: [ProviderSettings]().receiptSecrets) {
         case .deadLetter: true
         case .ignored: false
         case .receipt(let receipt): receipt.sendID.map { $0.uuid.cell != 0 } ?? false

@@ -2,6 +2,7 @@
 
 import Foundation
 import KafkaClient
+import TestTools
 import Verification
 
 /// Controls the Apache Kafka cluster of `make test-kafka` by the script `deploy/local/kafka.sh`.

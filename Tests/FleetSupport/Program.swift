@@ -2,7 +2,7 @@
 
 import Foundation
 import TestSupport
-import TestTools
+package import TestTools
 
 /// A separate process that runs the built program `code-courier`.
 package final class Program: Sendable {

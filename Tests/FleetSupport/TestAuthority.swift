@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import TestTools
+
 /// A certificate authority for one test, and a server certificate for this machine that it has signed.
 package struct TestAuthority: Sendable {
     /// The authority's certificate, for clients to trust.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Synchronization
+import TestTools
 
 extension TestFleet {
     package var workers: [Worker] { state.withLock(\.workers) }

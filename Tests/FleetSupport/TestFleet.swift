@@ -6,7 +6,7 @@ import PostgresClient
 package import Sandbox
 import Synchronization
 package import TestSupport
-import TestTools
+package import TestTools
 
 /// Workers in separate processes, with their environment: Kafka, PostgreSQL, a provider and a verifier.
 package final class TestFleet: Sendable {

@@ -3,6 +3,7 @@
 import FleetSupport
 import Foundation
 import TestSupport
+import TestTools
 import Testing
 
 /// Tests that the checks at the end of every fleet can fail.

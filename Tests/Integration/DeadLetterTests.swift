@@ -4,6 +4,7 @@ import FleetSupport
 import Formats
 import Foundation
 import KafkaClient
+import TestTools
 import Testing
 import Verification
 

@@ -4,6 +4,7 @@ import FleetSupport
 import Foundation
 import KafkaClient
 import TestSupport
+import TestTools
 import Testing
 
 extension CommandLineSuite {

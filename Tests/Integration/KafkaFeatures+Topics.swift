@@ -3,6 +3,7 @@
 import FleetSupport
 import Foundation
 import TestSupport
+import TestTools
 import Testing
 
 extension KafkaFeatures {

@@ -5,6 +5,7 @@ import KafkaClient
 import KafkaTools
 import MockKafka
 import TestSupport
+import TestTools
 import Testing
 
 /// Tests the reasons of TLS failures, on librdkafka's mock cluster behind a TLS proxy.

@@ -5,6 +5,7 @@ import KafkaClient
 import KafkaTools
 import MockKafka
 import TestSupport
+import TestTools
 import Testing
 
 extension Scenarios {

@@ -4,6 +4,7 @@ import FleetSupport
 import Ledger
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 
 extension CommandLineSuite {

@@ -14,8 +14,8 @@ import Verification
     private func sendTwice(_ first: SocketAddress, then server: ScriptedServer) async throws -> [ProviderAnswer] {
         let addresses = [first, try SocketAddress(ipAddress: "127.0.0.1", port: server.port)]
         let client = ProviderClient(maximumConnections: 8, resolver: FixedAddresses(addresses: addresses))
-        let provider = TwilioProvider(configuration: configuration(baseURL: "http://sms.example"), client: client)
-        let answers = [await provider.send(try patientMessage()), await provider.send(try patientMessage())]
+        let provider = try ModuleSample.twilio.make("http://sms.example", client)
+        let answers = [await provider.send(try message()), await provider.send(try message())]
         await client.shutdown()
         return answers
     }

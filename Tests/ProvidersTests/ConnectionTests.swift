@@ -46,7 +46,7 @@ import Verification
     }
 
     private static func send(_ provider: GatewayProvider) async throws -> ProviderAnswer {
-        await provider.send(try patientMessage())
+        await provider.send(try message())
     }
 
     private static let accepted = ProviderAnswer(.accepted)

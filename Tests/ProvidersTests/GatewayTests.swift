@@ -3,15 +3,16 @@
 import Formats
 import Foundation
 import Logs
-import Providers
 import Testing
 import Verification
+
+@testable import Providers
 
 @Suite struct `A gateway by configuration` {
     // MARK: Requests
 
     @Test func `gets JSON in which every value is escaped`() async throws {
-        let kind = KindFixture.gateway(
+        let kind = ModuleSample.gateway(
             body:
                 #"{"to": "{to}", "n": "{toDigits}", "text": "{text}", "id": "{sendId}", "ttl": {ttlSeconds}, "o": {}}"#
         )
@@ -28,7 +29,7 @@ import Verification
     }
 
     @Test func `gets a form in which every value is escaped`() async throws {
-        let kind = KindFixture.gateway(body: "to={to}&text={text}&from={from}&pe={entityId}&te={templateId}") {
+        let kind = ModuleSample.gateway(body: "to={to}&text={text}&from={from}&pe={entityId}&te={templateId}") {
             $0.contentType = .form
             $0.from = "A&B"
             $0.method = .put
@@ -40,7 +41,7 @@ import Verification
     }
 
     @Test func `gets XML in which every value is escaped`() async throws {
-        let kind = KindFixture.gateway(body: "<sms to='{to}' from=\"{from}\"><text>{text}</text></sms>") {
+        let kind = ModuleSample.gateway(body: "<sms to='{to}' from=\"{from}\"><text>{text}</text></sms>") {
             $0.contentType = .xml
             $0.from = "A\"'B"
         }
@@ -53,7 +54,7 @@ import Verification
     }
 
     @Test func `gets its headers, with variables in them`() async throws {
-        let kind = KindFixture.gateway {
+        let kind = ModuleSample.gateway {
             $0.headers = Self.headers(["Authorization": "Bearer {secret}", "X-To": "{to}", "Accept": "text/plain"])
             $0.idempotencyHeader = "X-Id"
         }
@@ -67,7 +68,7 @@ import Verification
 
     @Test func `gets one trace, its own where it names one`() async throws {
         let own = "00-11111111111111111111111111111111-2222222222222222-01"
-        let kind = KindFixture.gateway { $0.headers = Self.headers(["Traceparent": own]) }
+        let kind = ModuleSample.gateway { $0.headers = Self.headers(["Traceparent": own]) }
         let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
         let trace = try #require(TraceContext(traceparent: Array(text.utf8)))
         let request = try await kind.request(message(within: .seconds(30), trace: trace))
@@ -76,7 +77,7 @@ import Verification
     }
 
     @Test func `gets nothing when a variable would make two headers of one`() async throws {
-        let kind = KindFixture.gateway { $0.headers = Self.headers(["X-Text": "{text}"]) }
+        let kind = ModuleSample.gateway { $0.headers = Self.headers(["X-Text": "{text}"]) }
         let script = [ProvidersTests.answer("200 OK", kind.success)]
         let (answer, seen) = try await kind.exchange(script, message(text: "1\r\nX-To: +1", within: .seconds(30)))
         #expect(answer == ProviderAnswer(.misconfigured, errorCode: "invalid_url"))
@@ -91,11 +92,11 @@ import Verification
 
     @Test func `may be called again for an unknown outcome only when it says so`() async throws {
         for isIdempotent in [true, false] {
-            let kind = KindFixture.gateway { $0.isIdempotent = isIdempotent }
+            let kind = ModuleSample.gateway { $0.isIdempotent = isIdempotent }
             try await kind.with(baseURL: "http://127.0.0.1:1") { #expect($0.isIdempotent == isIdempotent) }
         }
-        try await KindFixture.vonageSMS.with(baseURL: "http://127.0.0.1:1") { #expect(!$0.isIdempotent) }
-        try await KindFixture.sns.with(baseURL: "http://127.0.0.1:1") { #expect(!$0.isIdempotent) }
+        try await ModuleSample.vonageSMS.with(baseURL: "http://127.0.0.1:1") { #expect(!$0.isIdempotent) }
+        try await ModuleSample.sns.with(baseURL: "http://127.0.0.1:1") { #expect(!$0.isIdempotent) }
     }
 
     // MARK: Templates
@@ -162,22 +163,22 @@ import Verification
         body: String,
         expected: ProviderAnswer
     ) async throws {
-        let kind = KindFixture.gateway { $0.answers = Self.rules }
+        let kind = ModuleSample.gateway { $0.answers = Self.rules }
         let (answer, seen) = try await kind.exchange([answer(status, body)])
         #expect(answer == expected)
         #expect(seen.requests.count == 1)
     }
 
     @Test func `gives no id or code that repeats the number`() async throws {
-        let (taken, _) = try await KindFixture.gateway().exchange([
+        let (taken, _) = try await ModuleSample.gateway().exchange([
             answer("200 OK", #"{"data": {"id": "sms-16505550123"}}"#)
         ])
         #expect(taken == ProviderAnswer(.accepted))
-        let (spelt, _) = try await KindFixture.gateway().exchange([
+        let (spelt, _) = try await ModuleSample.gateway().exchange([
             answer("200 OK", #"{"data": {"id": "+1 (650) 555-0123/7"}}"#)
         ])
         #expect(spelt == ProviderAnswer(.accepted))
-        let (refused, _) = try await KindFixture.gateway().exchange([
+        let (refused, _) = try await ModuleSample.gateway().exchange([
             answer("400 Bad", #"{"error": {"code": "no_6505550123"}}"#)
         ])
         #expect(refused == ProviderAnswer(.refused, errorCode: "http_400"))
@@ -199,20 +200,20 @@ import Verification
 
     @Test(arguments: ["data.0", "list.9", "list.x", "data.id.x", "none"])
     func `gives nothing at a path that leads nowhere`(path: String) async throws {
-        let kind = KindFixture.gateway { $0.messageID = AnswerPath(path).map { .path($0) } }
+        let kind = ModuleSample.gateway { $0.messageID = AnswerPath(path).map { .path($0) } }
         let (answer, _) = try await kind.exchange([answer("200 OK", #"{"data": {"id": "m"}, "list": ["n"]}"#)])
         #expect(answer == ProviderAnswer(.accepted))
     }
 
     @Test func `gives the id in a list`() async throws {
-        let kind = KindFixture.gateway { $0.messageID = AnswerPath("0.id").map { .path($0) } }
+        let kind = ModuleSample.gateway { $0.messageID = AnswerPath("0.id").map { .path($0) } }
         let (answer, _) = try await kind.exchange([answer("200 OK", #"[{"id": "m"}]"#)])
         #expect(answer == ProviderAnswer(.accepted, messageID: "m"))
     }
 
     @Test func `is called by GET, with all in the address and nothing behind it`() async throws {
         let url = "/send?to={toDigits}&text={text}&code={code}&key={secret}&until={expiresAtSeconds}"
-        let kind = Self.kind(url) {
+        let kind = ModuleSample.gateway(path: url) {
             $0.method = .get
             $0.body = nil
         }
@@ -229,7 +230,7 @@ import Verification
     }
 
     @Test func `gets a text as it is, a code alone, and a login`() async throws {
-        let kind = Self.kind("/send/{to}") {
+        let kind = ModuleSample.gateway(path: "/send/{to}") {
             $0.contentType = .text
             $0.body = try? GatewayTemplate("{code} until {expiresAt}")
             $0.basicAuth = Secret("user:pass:word")
@@ -250,7 +251,7 @@ import Verification
         ("", ProviderAnswer(.accepted)),
     ])
     func `gives a text that rules and patterns are looked for in`(body: String, expected: ProviderAnswer) async throws {
-        let kind = KindFixture.gateway {
+        let kind = ModuleSample.gateway {
             $0.messageID = AnswerPattern("OK: ([0-9]+)").map { .pattern($0) }
             $0.errorCode = AnswerPattern("ERR: ([0-9]+)").map { .pattern($0) }
             $0.answers = [
@@ -262,7 +263,7 @@ import Verification
     }
 
     @Test func `gives a text of several lines, whatever ends them`() async throws {
-        let kind = KindFixture.gateway {
+        let kind = ModuleSample.gateway {
             $0.messageID = AnswerPattern(#"OK\r?\n(\S+)"#).map { .pattern($0) }
             $0.answers = [AnswerRule(statuses: 200...200, text: "NO\n", outcome: .refused)]
         }
@@ -274,7 +275,7 @@ import Verification
     }
 
     @Test func `gives XML whose elements are found like the members of JSON`() async throws {
-        let kind = KindFixture.gateway {
+        let kind = ModuleSample.gateway {
             $0.messageID = AnswerPath("response.id").map { .path($0) }
             $0.errorCode = AnswerPath("response.error").map { .path($0) }
             $0.answers = [Self.rule(200...200, ["response.status": "-1"], .refused)].compactMap(\.self)
@@ -294,34 +295,10 @@ import Verification
     @Test func `leaves a cut answer in doubt where its body alone tells, and nothing against the gateway`() async throws
     {
         let cut = ServerStep.answerAndFinish("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
-        let byBody = KindFixture.gateway { $0.answers = Self.rules }
+        let byBody = ModuleSample.gateway { $0.answers = Self.rules }
         let inDoubt = try await byBody.exchange([cut]).answer
         #expect(inDoubt.outcome == .unknown && inDoubt.isOfMessage)
-        #expect(try await KindFixture.gateway().exchange([cut]).answer == ProviderAnswer(.accepted))
-    }
-
-    private static func kind(
-        _ path: String,
-        change: @escaping @Sendable (inout GatewayConfiguration) -> Void
-    ) -> KindFixture {
-        let plain = KindFixture.gateway(change: change)
-        return KindFixture(
-            testDescription: "gateway",
-            make: { baseURL, client in
-                var configuration = GatewayConfiguration(
-                    name: "main",
-                    url: try GatewayTemplate(baseURL + path),
-                    body: try GatewayTemplate("{}"),
-                    secret: Secret(token),
-                    messageID: AnswerPath("data.id").map { .path($0) },
-                    segments: AnswerPath("data.parts")
-                )
-                change(&configuration)
-                return GatewayProvider(configuration: configuration, client: client)
-            },
-            success: plain.success,
-            accepted: plain.accepted
-        )
+        #expect(try await ModuleSample.gateway().exchange([cut]).answer == ProviderAnswer(.accepted))
     }
 
     private static func coded(_ text: String, code: String) throws -> OutboundMessage {

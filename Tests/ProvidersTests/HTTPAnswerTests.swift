@@ -63,7 +63,7 @@ import Verification
     private static let size = String(body.utf8.count, radix: 16)
 
     @Test(arguments: forms) func `is read in every form`(step: ServerStep) async throws {
-        let (answer, seen) = try await exchange([step], within: .seconds(30))
+        let (answer, seen) = try await ModuleSample.twilio.exchange([step], message(within: .seconds(30)))
         #expect(answer == Self.accepted)
         #expect(seen.requests.count == 1)
     }
@@ -74,14 +74,14 @@ import Verification
         "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
     ])
     func `that is a success and cannot be read has taken the message`(text: String) async throws {
-        let (answer, seen) = try await exchange([.answer(text)], within: .seconds(30))
+        let (answer, seen) = try await ModuleSample.twilio.exchange([.answer(text)], message(within: .seconds(30)))
         #expect(answer == ProviderAnswer(.accepted))
         #expect(seen.requests.count == 1)
     }
 
     @Test func `without an end is read at the deadline, when its document is whole`() async throws {
         let step = ServerStep.answer("HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n\r\n\(Self.body)")
-        #expect(try await exchange([step], within: .seconds(2)).answer == Self.accepted)
+        #expect(try await ModuleSample.twilio.exchange([step], message(within: .seconds(2))).answer == Self.accepted)
     }
 
     @Test(arguments: [
@@ -92,8 +92,8 @@ import Verification
     ])
     func `that is longer than it says spoils no other one`(text: String) async throws {
         try await ScriptedServer.with([.answer(text), .answer(Self.whole)]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
-                let message = try patientMessage()
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
+                let message = try message()
                 #expect(await provider.send(message) == ProviderAnswer(.accepted))
                 #expect(await provider.send(message) == Self.accepted)
             }
@@ -104,8 +104,8 @@ import Verification
     @Test(arguments: ["\r\n", "\n", ""])
     func `may have empty lines behind it`(lines: String) async throws {
         try await ScriptedServer.with([.answer(Self.whole + lines)]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
-                let message = try patientMessage()
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
+                let message = try message()
                 for _ in 0..<3 { #expect(await provider.send(message) == Self.accepted) }
             }
             #expect(server.seen.connections == 1)
@@ -114,13 +114,16 @@ import Verification
 
     @Test func `that ends within its head is read by its status`() async throws {
         let step = ServerStep.answerAndFinish("HTTP/1.1 201 Created\r\nContent-Le")
-        #expect(try await exchange([step], within: .seconds(30)).answer == ProviderAnswer(.accepted))
+        #expect(
+            try await ModuleSample.twilio.exchange([step], message(within: .seconds(30))).answer
+                == ProviderAnswer(.accepted)
+        )
     }
 
     @Test func `that changes the protocol is unknown at once, and ends the connection`() async throws {
         let step = ServerStep.answer("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
         try await ScriptedServer.with([step]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
                 let answer = await provider.send(try message(within: .seconds(20)))
                 #expect(answer == ProviderAnswer(.unknown, errorCode: "malformed_answer"))
                 try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
@@ -131,8 +134,8 @@ import Verification
     @Test(arguments: ["Connection: close\r\n", "Keep-Alive: timeout=1\r\n", "Keep-Alive: timeout=0, max=100\r\n"])
     func `after which the connection is not kept leaves the next call a new one`(headers: String) async throws {
         try await ScriptedServer.with([answer("201 Created", Self.body, headers: headers)]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
-                for _ in 0..<2 { #expect(await provider.send(try patientMessage()) == Self.accepted) }
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
+                for _ in 0..<2 { #expect(await provider.send(try message()) == Self.accepted) }
                 try await eventually("both are closed") { server.seen.closedConnections == 2 }
             }
             #expect(server.seen.connections == 2)
@@ -142,8 +145,8 @@ import Verification
     @Test func `with a time for idle connections has the connection closed before`() async throws {
         let step = answer("201 Created", Self.body, headers: "Keep-Alive: timeout=2\r\n")
         try await ScriptedServer.with([step]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
-                #expect(await provider.send(try patientMessage()) == Self.accepted)
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
+                #expect(await provider.send(try message()) == Self.accepted)
                 // The default idle time is 15 s.
                 try await eventually("the connection is closed", within: .seconds(12)) {
                     server.seen.closedConnections == 1
@@ -154,11 +157,11 @@ import Verification
 
     @Test func `after which the server ends the idle connection costs the next call nothing`() async throws {
         try await ScriptedServer.with([.answerAndFinish(Self.whole), .answer(Self.whole)]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
-                #expect(await provider.send(try patientMessage()) == Self.accepted)
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
+                #expect(await provider.send(try message()) == Self.accepted)
                 // The client closes its side once it has noticed.
                 try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
-                #expect(await provider.send(try patientMessage()) == Self.accepted)
+                #expect(await provider.send(try message()) == Self.accepted)
             }
             #expect(server.seen.requests.count == 2)
             #expect(server.seen.connections == 2)

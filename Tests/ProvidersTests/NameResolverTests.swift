@@ -18,16 +18,16 @@ import Verification
             defer { names.release() }
             let resolver = NameResolver(loop: Self.loop, lookup: names.find)
             let client = ProviderClient(maximumConnections: 8, resolver: resolver)
-            let slow = TwilioProvider(configuration: configuration(baseURL: "http://slow.example"), client: client)
-            let fast = TwilioProvider(configuration: configuration(baseURL: "http://fast.example"), client: client)
+            let slow = try ModuleSample.twilio.make("http://slow.example", client)
+            let fast = try ModuleSample.twilio.make("http://fast.example", client)
 
-            async let first = slow.send(try patientMessage())
+            async let first = slow.send(try message())
             try await eventually("the slow name is looked up") { names.lookups["slow.example"] == 1 }
-            #expect(await fast.send(try patientMessage()).outcome == .accepted)
+            #expect(await fast.send(try message()).outcome == .accepted)
             #expect(try await first == ProviderAnswer(.notSent, errorCode: "connect_timeout"))
 
             names.release()
-            #expect(await slow.send(try patientMessage()).outcome == .accepted)
+            #expect(await slow.send(try message()).outcome == .accepted)
             #expect(names.lookups == ["slow.example": 1, "fast.example": 1])
             await client.shutdown()
         }

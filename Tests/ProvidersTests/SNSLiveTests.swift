@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Providers
 import Testing
 import Verification
+
+@testable import Providers
 
 @Suite struct `Amazon SNS as moto plays it` {
     @Test func `takes what is signed with the right key, and nothing else`() async throws {
@@ -29,7 +30,7 @@ import Verification
     }
 
     private func send(_ text: String, with accessKey: AccessKey, to server: MotoServer) async throws -> ProviderAnswer {
-        let kind = KindFixture.sns { configuration in
+        let kind = ModuleSample.sns.changing { (configuration: inout SNSConfiguration) in
             configuration.accessKey = accessKey
             configuration.senderID = "Acme"
             configuration.maxPrice = "0.25"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Providers
 import Testing
 import Verification
+
+@testable import Providers
 
 @Suite struct `Amazon SNS` {
     private static let codes: [(ProviderOutcome, [String])] = [
@@ -51,9 +52,9 @@ import Verification
     @Test func `maps every known code to its outcome`() async throws {
         let cases = Self.codes.flatMap { outcome, codes in codes.map { (outcome, $0) } }
         try await ScriptedServer.with(cases.map { answer("400 Bad Request", Self.error($0.1)) }) { server in
-            try await KindFixture.sns.with(baseURL: server.url) { provider in
+            try await ModuleSample.sns.with(baseURL: server.url) { provider in
                 for (outcome, code) in cases {
-                    let answer = await provider.send(try patientMessage())
+                    let answer = await provider.send(try message())
                     #expect(answer == ProviderAnswer(outcome, errorCode: code), "\(code)")
                 }
             }
@@ -62,7 +63,7 @@ import Verification
 
     @Test(arguments: ["InternalError", "ServiceUnavailable", "Throttling"])
     func `leaves what comes with a server's error unknown`(code: String) async throws {
-        let (answer, _) = try await KindFixture.sns.exchange([answer("503 Unavailable", Self.error(code))])
+        let (answer, _) = try await ModuleSample.sns.exchange([answer("503 Unavailable", Self.error(code))])
         #expect(answer == ProviderAnswer(.unknown, errorCode: code))
     }
 
@@ -71,7 +72,7 @@ import Verification
         error("InvalidParameter", "Invalid parameter: PhoneNumber Reason: +16505550123 is opted out"),
     ])
     func `tells that a person has opted out`(body: String) async throws {
-        let (answer, _) = try await KindFixture.sns.exchange([answer("400 Bad Request", body)])
+        let (answer, _) = try await ModuleSample.sns.exchange([answer("400 Bad Request", body)])
         #expect(answer == ProviderAnswer(.optedOut, errorCode: "opted_out"))
     }
 
@@ -84,7 +85,7 @@ import Verification
         "&lt;PublishResponse>",
     ])
     func `takes no id from another place`(body: String) async throws {
-        let (answer, _) = try await KindFixture.sns.exchange([answer("200 OK", body)])
+        let (answer, _) = try await ModuleSample.sns.exchange([answer("200 OK", body)])
         #expect(answer == ProviderAnswer(.accepted))
     }
 
@@ -93,7 +94,7 @@ import Verification
             <PublishResponseX/><PublishResponse  xmlns='x'><PublishResults/><PublishResult a="1"><MessageId>a-1</MessageId>\
             </PublishResult></PublishResponse>
             """
-        let (answer, _) = try await KindFixture.sns.exchange([answer("200 OK", body)])
+        let (answer, _) = try await ModuleSample.sns.exchange([answer("200 OK", body)])
         #expect(answer == ProviderAnswer(.accepted, messageID: "a-1"))
     }
 
@@ -113,19 +114,19 @@ import Verification
                 ["\n", " ", ">", "/"].reduce(body) { $0.replacing(start + name.0 + $1, with: start + name.1 + $1) }
             }
         }
-        let (answer, _) = try await KindFixture.sns.exchange([answer("200 OK", body)])
+        let (answer, _) = try await ModuleSample.sns.exchange([answer("200 OK", body)])
         #expect(answer == ProviderAnswer(.accepted, messageID: id))
     }
 
     @Test func `reads an error behind any prefix`() async throws {
         let changes = [("</", "</a:"), ("<E", "<a:E"), ("<C", "<a:C")]
         let body = changes.reduce(Self.error("Throttling")) { $0.replacing($1.0, with: $1.1) }
-        let (answer, _) = try await KindFixture.sns.exchange([answer("400 Bad Request", body)])
+        let (answer, _) = try await ModuleSample.sns.exchange([answer("400 Bad Request", body)])
         #expect(answer == ProviderAnswer(.throttled, errorCode: "Throttling"))
     }
 
     @Test func `gets a signed form`() async throws {
-        let request = try await KindFixture.sns.request()
+        let request = try await ModuleSample.sns.request()
         #expect(request.head.hasPrefix("POST / HTTP/1.1\r\n"))
         #expect(request.header("content-type") == "application/x-www-form-urlencoded")
         let authorization = try #require(request.header("authorization"))
@@ -143,7 +144,7 @@ import Verification
     }
 
     @Test func `gets every attribute and the session's token`() async throws {
-        let kind = KindFixture.sns { configuration in
+        let kind = ModuleSample.sns.changing { (configuration: inout SNSConfiguration) in
             configuration.senderID = "Acme"
             configuration.originationNumber = "+12065550100"
             configuration.smsType = .promotional

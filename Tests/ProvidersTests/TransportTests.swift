@@ -9,8 +9,6 @@ import Testing
 import Verification
 
 @Suite(.serialized, .timeLimit(.minutes(1))) struct `A failing transport` {
-    private static let head = "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
-
     /// Checks that a call ends at its deadline: not earlier, and at most 20 s later on a busy machine.
     private func timed(
         _ deadline: Duration,
@@ -26,7 +24,7 @@ import Verification
 
     /// Runs the body while a call to a silent server is in flight, and then cancels that call.
     private func beside(
-        _ provider: TwilioProvider,
+        _ provider: any MessageProvider,
         _ server: ScriptedServer,
         _ body: () async throws -> Void
     ) async throws {
@@ -41,26 +39,17 @@ import Verification
     }
 
     private func send(to url: String, within deadline: Duration = .seconds(30)) async throws -> ProviderAnswer {
-        try await withProvider(configuration(baseURL: url)) { await $0.send(try message(within: deadline)) }
+        try await ModuleSample.twilio.with(baseURL: url) { await $0.send(try message(within: deadline)) }
     }
 
     // MARK: Surely not sent
 
-    @Test func `that refuses connections sends nothing`() async throws {
-        let port = try await ScriptedServer.with([created]) { $0.port }
-        let answer = try await send(to: "http://127.0.0.1:\(port)")
-        #expect(answer == ProviderAnswer(.notSent, errorCode: "connection_refused"))
-        #expect(try await send(to: "http://localhost:\(port)") == answer)
-    }
-
-    @Test func `that finds no address sends nothing`() async throws {
-        let answer = try await send(to: "http://no-such-host.invalid")
-        #expect(answer == ProviderAnswer(.notSent, errorCode: "name_not_resolved"))
-    }
-
     @Test(arguments: ["", "nonsense", "ftp://127.0.0.1", "http://"])
     func `with a wrong address is a configuration fault`(url: String) async throws {
-        #expect(try await send(to: url) == ProviderAnswer(.misconfigured, errorCode: "invalid_url"))
+        let sample = ModuleSample.twilio.changing { (configuration: inout TwilioConfiguration) in
+            configuration.baseURL = url
+        }
+        #expect(try await sample.exchange([created]).answer == ProviderAnswer(.misconfigured, errorCode: "invalid_url"))
     }
 
     @Test func `that speaks no TLS sends nothing`() async throws {
@@ -76,7 +65,7 @@ import Verification
 
     @Test func `that never shakes hands gives its place back`() async throws {
         try await ScriptedServer.with([.silence]) { server in
-            try await withProvider(configuration(baseURL: "https://127.0.0.1:\(server.port)")) { provider in
+            try await ModuleSample.twilio.with(baseURL: "https://127.0.0.1:\(server.port)") { provider in
                 let answer = await provider.send(try message(within: .seconds(4)))
                 #expect(answer.outcome == .notSent)
                 try await eventually("the connection is closed") { server.seen.closedConnections == 1 }
@@ -84,17 +73,9 @@ import Verification
         }
     }
 
-    @Test func `with a certificate nobody vouches for sends nothing`() async throws {
-        try await ScriptedServer.with([created], tls: try selfSignedContext()) { server in
-            let answer = try await send(to: "https://localhost:\(server.port)")
-            #expect(answer == ProviderAnswer(.notSent, errorCode: "tls_failed"))
-            #expect(server.seen.requests.isEmpty)
-        }
-    }
-
     @Test func `that swallows connection attempts sends nothing by the deadline`() async throws {
         try await withBlackHole { port, _ in
-            let answer = try await withProvider(configuration(baseURL: "http://127.0.0.1:\(port)")) { provider in
+            let answer = try await ModuleSample.twilio.with(baseURL: "http://127.0.0.1:\(port)") { provider in
                 try await timed(.milliseconds(500)) { await provider.send(try message(within: $0)) }
             }
             #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))
@@ -112,7 +93,7 @@ import Verification
 
     @Test func `that has no free connection sends nothing of the waiting call`() async throws {
         try await ScriptedServer.with([.silence]) { server in
-            try await withProvider(configuration(baseURL: server.url), maximumConnections: 1) { provider in
+            try await ModuleSample.twilio.with(baseURL: server.url, maximumConnections: 1) { provider in
                 try await beside(provider, server) {
                     let second = await provider.send(try message(within: .milliseconds(200)))
                     #expect(second == ProviderAnswer(.notSent, errorCode: "timeout"))
@@ -124,7 +105,7 @@ import Verification
 
     @Test func `that is free only when a message is too late gets nothing of it`() async throws {
         try await ScriptedServer.with([.silence, created]) { server in
-            try await withProvider(configuration(baseURL: server.url), maximumConnections: 1) { provider in
+            try await ModuleSample.twilio.with(baseURL: server.url, maximumConnections: 1) { provider in
                 try await beside(provider, server) {
                     let start = ContinuousClock.now
                     let late = try message(within: .seconds(60), leavingWithin: .milliseconds(300))
@@ -138,7 +119,7 @@ import Verification
 
     @Test func `that is too late already gets nothing`() async throws {
         try await ScriptedServer.with([created]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
                 let late = try message(leavingWithin: .zero)
                 #expect(await provider.send(late) == .tooLate)
                 #expect(server.seen.requests.isEmpty)
@@ -147,7 +128,7 @@ import Verification
     }
 
     @Test func `whose time is over before it starts sends nothing`() async throws {
-        let (answer, seen) = try await exchange([created], within: .zero)
+        let (answer, seen) = try await ModuleSample.twilio.exchange([created], message(within: .zero))
         #expect(answer == ProviderAnswer(.notSent, errorCode: "timeout"))
         #expect(seen.connections == 0)
     }
@@ -155,24 +136,16 @@ import Verification
     // MARK: Unknown, and never repeated
 
     @Test func `that closes at once never has a complete body`() async throws {
-        let (answer, seen) = try await exchange([.closeOnConnect])
+        let (answer, seen) = try await ModuleSample.twilio.exchange([.closeOnConnect])
         #expect(answer.outcome == .unknown || answer.outcome == .notSent)
         #expect(seen.requests.isEmpty)
         #expect(seen.connections == 1)
     }
 
     @Test(arguments: [ServerStep.closeAfterBody, .resetAfterBody])
-    func `that ends after the body leaves one body and an unknown outcome`(ending: ServerStep) async throws {
-        let (answer, seen) = try await exchange([ending])
-        #expect(answer == ProviderAnswer(.unknown, errorCode: "connection_closed"))
-        #expect(seen.requests.count == 1)
-        #expect(seen.connections == 1)
-    }
-
-    @Test(arguments: [ServerStep.closeAfterBody, .resetAfterBody])
     func `that ends on a kept connection leaves one body and an unknown outcome`(ending: ServerStep) async throws {
         try await ScriptedServer.with([created, ending, created]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
                 #expect(await provider.send(try message()).outcome == .accepted)
                 let second = await provider.send(try message())
                 #expect(second == ProviderAnswer(.unknown, errorCode: "connection_closed"))
@@ -190,7 +163,7 @@ import Verification
     ])
     func `that is slow ends at the deadline and drops the connection`(step: ServerStep) async throws {
         try await ScriptedServer.with([step]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
                 let answer = try await timed(.seconds(2)) { await provider.send(try message(within: $0)) }
                 #expect(answer == ProviderAnswer(.unknown, errorCode: "timeout"))
                 try await eventually("the connection is dropped") { server.seen.closedConnections == 1 }
@@ -199,37 +172,9 @@ import Verification
         }
     }
 
-    @Test func `that cuts a refusal's body still tells the refusal`() async throws {
-        let (answer, _) = try await exchange(
-            [.drip("HTTP/1.1 401 Unauthorized\r\nContent-Length: 60000\r\n\r\n")],
-            within: .seconds(2)
-        )
-        #expect(answer == ProviderAnswer(.misconfigured, errorCode: "http_401"))
-    }
-
-    @Test func `with an endless body is cut after 64 KiB`() async throws {
-        try await ScriptedServer.with([.endless(Self.head)]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
-                for _ in 0..<5 {
-                    let answer = await provider.send(try message())
-                    #expect(answer == ProviderAnswer(.accepted))
-                }
-                try await eventually("the connections are dropped") { server.seen.closedConnections == 5 }
-                // Only the kernel's buffers can take bytes beyond the limit.
-                #expect(server.seen.bytesWritten < 64 * 1024 * 1024)
-            }
-        }
-    }
-
-    @Test func `that answers nonsense is unknown`() async throws {
-        let (answer, seen) = try await exchange([.answer("SSH-2.0-OpenSSH_9.2\r\n\r\n")])
-        #expect(answer == ProviderAnswer(.unknown, errorCode: "malformed_answer"))
-        #expect(seen.requests.count == 1)
-    }
-
     @Test func `whose caller is cancelled is unknown at once`() async throws {
         try await ScriptedServer.with([.silence]) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
                 let message = try message(within: .seconds(60))
                 let start = ContinuousClock.now
                 let answer = await withTaskGroup(of: ProviderAnswer?.self) { group in
@@ -252,7 +197,7 @@ import Verification
     @Test func `that cuts a connection fails no call that waits for another one`() async throws {
         try await withBlackHole { port, listener in
             let url = "http://127.0.0.1:\(port)"
-            let answers = try await withProvider(configuration(baseURL: url)) { provider in
+            let answers = try await ModuleSample.twilio.with(baseURL: url) { provider in
                 let message = try message(within: .seconds(30))
                 async let first = provider.send(message)
                 // Gives the kernel time to drop the attempt, which no signal reports.
@@ -266,7 +211,7 @@ import Verification
 
     @Test func `does not mix up ten calls at once`() async throws {
         try await ScriptedServer.with([created]) { server in
-            try await withProvider(configuration(baseURL: server.url), maximumConnections: 4) { provider in
+            try await ModuleSample.twilio.with(baseURL: server.url, maximumConnections: 4) { provider in
                 let message = try message()
                 let answers = await withTaskGroup(of: ProviderAnswer.self) { group in
                     for _ in 0..<10 { group.addTask { await provider.send(message) } }

@@ -26,7 +26,7 @@ import Verification
             answer("400 Bad Request", #"{"code": \#($0.1), "message": "+16505550123", "status": 400}"#)
         }
         try await ScriptedServer.with(script) { server in
-            try await withProvider(configuration(baseURL: server.url)) { provider in
+            try await ModuleSample.twilio.with(baseURL: server.url) { provider in
                 for (outcome, code) in cases {
                     let answer = await provider.send(try message())
                     let expected = ProviderAnswer(outcome, errorCode: String(code), isOfMessage: code == 14107)
@@ -35,24 +35,6 @@ import Verification
             }
             #expect(server.seen.requests.count == cases.count)
             #expect(server.seen.connections == 1)
-        }
-    }
-
-    @Test(arguments: [
-        ("400 Bad Request", ProviderOutcome.refused), ("401 Unauthorized", .misconfigured),
-        ("403 Forbidden", .misconfigured), ("404 Not Found", .misconfigured), ("405 No", .misconfigured),
-        ("407 Proxy", .misconfigured), ("408 Request Timeout", .unknown), ("422 Unprocessable", .refused),
-        ("429 Too Many Requests", .throttled), ("500 Oops", .unknown), ("502 Bad Gateway", .unknown),
-        ("503 Unavailable", .unknown), ("504 Gateway Timeout", .unknown), ("599 What", .unknown),
-        ("301 Moved", .misconfigured), ("304 Not Modified", .misconfigured),
-    ])
-    func `without a known code follow the status`(status: String, outcome: ProviderOutcome) async throws {
-        let constant = "http_\(status.prefix(3))"
-        for body in ["", "<html>no</html>", #"{"code": "#, #"{"code": null}"#, #"{"code": [1]}"#, "[]"] {
-            guard !(status.hasPrefix("304") && !body.isEmpty) else { continue }
-            let (answer, seen) = try await exchange([answer(status, body)])
-            #expect(answer == ProviderAnswer(outcome, errorCode: constant), "body \(body)")
-            #expect(seen.requests.count == 1)
         }
     }
 
@@ -72,23 +54,15 @@ import Verification
     ) async throws {
         let body = #"{"code": \#(code), "message": "to +16505550123", "status": 400}"#
         let plain = code.filter { $0 != "\"" }
-        #expect(try await exchange([answer(status, body)]).answer == ProviderAnswer(outcome, errorCode: plain))
+        #expect(
+            try await ModuleSample.twilio.exchange([answer(status, body)]).answer
+                == ProviderAnswer(outcome, errorCode: plain)
+        )
     }
 
     @Test func `with a known code and a server error stay unknown`() async throws {
-        let (answer, _) = try await exchange([answer("500 Oops", #"{"code": 21211}"#)])
+        let (answer, _) = try await ModuleSample.twilio.exchange([answer("500 Oops", #"{"code": 21211}"#)])
         #expect(answer == ProviderAnswer(.unknown, errorCode: "21211"))
-    }
-
-    @Test(arguments: [
-        ("7", Duration.seconds(7)), ("0", .zero), ("999999999", .seconds(86_400)), ("-1", nil), ("soon", nil),
-        ("99999999999999999999999", nil), ("Wed, 21 Oct 2015 07:28:00 GMT", nil),
-        ("Wed, 21 Oct 9998 07:28:00 GMT", .seconds(86_400)),
-    ])
-    func `carry the time to wait`(text: String, expected: Duration?) async throws {
-        let step = answer("429 Too Many Requests", #"{"code": 20429}"#, headers: "Retry-After: \(text)\r\n")
-        let (answer, _) = try await exchange([step])
-        #expect(answer == ProviderAnswer(.throttled, errorCode: "20429", retryAfter: expected))
     }
 
     @Test(arguments: [
@@ -98,14 +72,14 @@ import Verification
         String(repeating: "[", count: 60_000), #"{"a":"# + String(repeating: #"{"a":"#, count: 10_000),
     ])
     func `that say success without a readable id have taken the message`(body: String) async throws {
-        let (answer, seen) = try await exchange([answer("200 OK", body)])
+        let (answer, seen) = try await ModuleSample.twilio.exchange([answer("200 OK", body)])
         #expect(answer == ProviderAnswer(.accepted))
         #expect(seen.requests.count == 1)
     }
 
     @Test func `that are not UTF-8 do no harm`() async throws {
         let bytes = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n\u{1}\u{2}\u{0}"
-        let (answer, _) = try await exchange([.answer(bytes)])
+        let (answer, _) = try await ModuleSample.twilio.exchange([.answer(bytes)])
         #expect(answer == ProviderAnswer(.accepted))
     }
 
@@ -119,7 +93,7 @@ import Verification
         body: String,
         expected: ProviderAnswer
     ) async throws {
-        #expect(try await exchange([answer("201 Created", body)]).answer == expected)
+        #expect(try await ModuleSample.twilio.exchange([answer("201 Created", body)]).answer == expected)
     }
 
     @Test(arguments: [
@@ -127,14 +101,16 @@ import Verification
         ("99999999999999999999999999", nil), ("[]", nil), ("null", nil),
     ])
     func `give the number of parts only when it is one`(segments: String, expected: Int?) async throws {
-        let (answer, _) = try await exchange([answer("201 Created", #"{"num_segments": \#(segments), "sid": "SM1"}"#)])
+        let (answer, _) = try await ModuleSample.twilio.exchange([
+            answer("201 Created", #"{"num_segments": \#(segments), "sid": "SM1"}"#)
+        ])
         #expect(answer == ProviderAnswer(.accepted, messageID: "SM1", segments: expected))
     }
 
     @Test func `that redirect are not followed`() async throws {
         try await ScriptedServer.with([created]) { target in
             let step = answer("307 Temporary Redirect", "", headers: "Location: \(target.url)/elsewhere\r\n")
-            let (answer, seen) = try await exchange([step])
+            let (answer, seen) = try await ModuleSample.twilio.exchange([step])
             #expect(answer == ProviderAnswer(.misconfigured, errorCode: "http_307"))
             #expect(seen.requests.count == 1)
             #expect(target.seen.connections == 0)

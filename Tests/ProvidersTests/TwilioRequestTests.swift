@@ -6,16 +6,10 @@ import Verification
 
 @Suite struct `The request to Twilio` {
     private func received(
-        _ change: (inout TwilioConfiguration) -> Void = { _ in },
+        _ change: @escaping @Sendable (inout TwilioConfiguration) -> Void = { _ in },
         message: OutboundMessage
     ) async throws -> ReceivedRequest {
-        try await ScriptedServer.with([created]) { server in
-            var configuration = configuration(baseURL: server.url)
-            change(&configuration)
-            let answer = try await withProvider(configuration) { await $0.send(message) }
-            #expect(answer == ProviderAnswer(.accepted, messageID: "SM0123456789", segments: 2))
-            return try #require(server.seen.requests.first)
-        }
+        try await ModuleSample.twilio.changing(change).request(message)
     }
 
     @Test func `has the account's path, Basic authentication and a form`() async throws {
@@ -59,20 +53,5 @@ import Verification
     func `clamps the validity to Twilio's range`(validity: Duration, expected: String) async throws {
         let request = try await received(message: message(validity: validity))
         #expect(request.body.hasSuffix("&ValidityPeriod=\(expected)"))
-    }
-
-    @Test func `shows the secret in no description, dump or mirror`() async throws {
-        let configuration = configuration(baseURL: "http://127.0.0.1:1")
-        try await withProvider(configuration) { provider in
-            var output =
-                "\(configuration) \(String(reflecting: configuration)) \(provider) \(String(reflecting: provider))"
-            dump(configuration, to: &output)
-            dump(provider, to: &output)
-            dump(Secret(token), to: &output)
-            output += "\(Array(Mirror(reflecting: Secret(token)).children)) \(Optional(Secret(token)) as Any)"
-            #expect(output.contains("AC123"))
-            #expect(output.contains("<secret>"))
-            #expect(!output.contains(token))
-        }
     }
 }

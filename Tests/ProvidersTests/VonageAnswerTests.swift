@@ -51,16 +51,16 @@ import Verification
     }
 
     private func sms(_ parts: [String], status: String = "200 OK") async throws -> ProviderAnswer {
-        try await KindFixture.vonageSMS.exchange([answer(status, Self.parts(parts))]).answer
+        try await ModuleSample.vonageSMS.exchange([answer(status, Self.parts(parts))]).answer
     }
 
     @Test func `map every status of the SMS API to its outcome`() async throws {
         let cases = Self.statuses.flatMap { outcome, statuses in statuses.map { (outcome, $0) } }
         try await ScriptedServer.with(cases.map { answer("200 OK", Self.parts([Self.part("\"\($0.1)\"")])) }) {
             server in
-            try await KindFixture.vonageSMS.with(baseURL: server.url) { provider in
+            try await ModuleSample.vonageSMS.with(baseURL: server.url) { provider in
                 for (outcome, status) in cases {
-                    let answer = await provider.send(try patientMessage())
+                    let answer = await provider.send(try message())
                     #expect(answer == ProviderAnswer(outcome, errorCode: String(status)), "status \(status)")
                 }
             }
@@ -75,7 +75,7 @@ import Verification
     func `read a status of the SMS API however it is written`(status: String, outcome: ProviderOutcome) async throws {
         #expect(try await sms([Self.part(status, id: "0A1")]).outcome == outcome)
         let alone = #"{"messages": \#(Self.part(status, id: "0A1"))}"#
-        #expect(try await KindFixture.vonageSMS.exchange([answer("200 OK", alone)]).answer.outcome == outcome)
+        #expect(try await ModuleSample.vonageSMS.exchange([answer("200 OK", alone)]).answer.outcome == outcome)
     }
 
     @Test func `map every code of the Messages API to its outcome`() async throws {
@@ -85,9 +85,9 @@ import Verification
             return answer("422 No", #"{"type": "\#(type)", "title": "t", "detail": "+16505550123"}"#)
         }
         try await ScriptedServer.with(script) { server in
-            try await KindFixture.vonageMessages.with(baseURL: server.url) { provider in
+            try await ModuleSample.vonageMessages.with(baseURL: server.url) { provider in
                 for (outcome, code) in cases {
-                    let answer = await provider.send(try patientMessage())
+                    let answer = await provider.send(try message())
                     // These codes concern only this number or its carrier, so other messages need not wait.
                     let isOfMessage = ["1241", "1320", "1331", "1461"].contains(code)
                     #expect(
@@ -141,7 +141,7 @@ import Verification
     }
 
     @Test func `with a known code and a server error stay unknown`() async throws {
-        let (answer, _) = try await KindFixture.vonageMessages.exchange([
+        let (answer, _) = try await ModuleSample.vonageMessages.exchange([
             answer("500 Oops", ##"{"type": "https://developer.vonage.com/api-errors/messages#1120"}"##)
         ])
         #expect(answer == ProviderAnswer(.unknown, errorCode: "1120"))
@@ -149,7 +149,7 @@ import Verification
 
     @Test(arguments: ["+16505550123", "16505550123", "a b", "", "#1"])
     func `give no code that may be a number or a text`(code: String) async throws {
-        let (answer, _) = try await KindFixture.vonageMessages.exchange([
+        let (answer, _) = try await ModuleSample.vonageMessages.exchange([
             answer("422 No", #"{"type": "https://developer.vonage.com/api-errors#\#(code)"}"#)
         ])
         #expect(answer == ProviderAnswer(.refused, errorCode: "http_422"))

@@ -20,7 +20,7 @@ import Verification
     }
 
     @Test func `by the SMS API is a form with the credentials and numbers without a plus`() async throws {
-        let request = try await KindFixture.vonageSMS.request()
+        let request = try await ModuleSample.vonageSMS.request()
         #expect(request.head.hasPrefix("POST /sms/json HTTP/1.1\r\n"))
         #expect(request.header("content-type") == "application/x-www-form-urlencoded")
         #expect(request.header("authorization") == nil)
@@ -32,12 +32,7 @@ import Verification
     }
 
     @Test func `by the SMS API names the alphabet, the registration and the callback`() async throws {
-        let kind = KindFixture.vonage(
-            "Vonage",
-            .sms,
-            success: KindFixture.vonageSMS.success,
-            accepted: KindFixture.vonageSMS.accepted
-        ) { configuration in
+        let kind = ModuleSample.vonageSMS.changing { (configuration: inout VonageConfiguration) in
             configuration.callback = "https://example.com/r"
             configuration.from = "Acme"
             configuration.baseURL += "/"
@@ -55,14 +50,14 @@ import Verification
     ])
     func `clamps the validity to Vonage's range`(validity: Duration, seconds: Int) async throws {
         let message = try ProvidersTests.message(validity: validity)
-        let form = try await KindFixture.vonageSMS.request(message)
+        let form = try await ModuleSample.vonageSMS.request(message)
         #expect(form.body.contains("&ttl=\(seconds * 1000)&"))
-        let json = try await KindFixture.vonageMessages.request(message)
+        let json = try await ModuleSample.vonageMessages.request(message)
         #expect(json.body.contains("\"ttl\":\(seconds)}"))
     }
 
     @Test func `by the Messages API is JSON with Basic authentication`() async throws {
-        let request = try await KindFixture.vonageMessages.request()
+        let request = try await ModuleSample.vonageMessages.request()
         #expect(request.head.hasPrefix("POST /v1/messages HTTP/1.1\r\n"))
         #expect(request.header("content-type") == "application/json")
         // base64 of "key1:tok-3n-s3cr3t"
@@ -76,12 +71,9 @@ import Verification
     }
 
     @Test func `by the Messages API names the registration and the callback`() async throws {
-        let kind = KindFixture.vonage(
-            "Vonage",
-            .messages,
-            success: KindFixture.vonageMessages.success,
-            accepted: KindFixture.vonageMessages.accepted
-        ) { $0.callback = "https://example.com/r" }
+        let kind = ModuleSample.vonageMessages.changing { (configuration: inout VonageConfiguration) in
+            configuration.callback = "https://example.com/r"
+        }
         let registration = TemplateRegistration(entityID: "1101", templateID: "1107")
         let request = try await kind.request(message("\"a\"\n", registration: registration))
         #expect(request.body.contains(#""text":"\"a\"\n","#))
@@ -113,7 +105,7 @@ import Verification
 
     /// The token of one request, after a check of its signature with the public key.
     private func bearerToken() async throws -> (header: String, claims: Claims) {
-        let request = try await KindFixture.vonageApplication.request()
+        let request = try await ModuleSample.vonageApplication.request()
         let header = try #require(request.header("authorization"))
         #expect(header.hasPrefix("Bearer "))
         let parts = header.dropFirst(7).split(separator: ".").map(String.init)

@@ -3,6 +3,8 @@
 import ArgumentParser
 import Foundation
 import Providers
+import SettingsReading
+import Verification
 
 /// The options that locate a command's configuration.
 struct ConfigurationOptions: ParsableArguments {

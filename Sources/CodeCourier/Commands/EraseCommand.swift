@@ -4,6 +4,7 @@ import Administration
 import ArgumentParser
 import Foundation
 import PostgresClient
+import SettingsReading
 import Verification
 
 struct EraseCommand: AsyncParsableCommand {

@@ -2,6 +2,7 @@
 
 import Formats
 import Foundation
+import SettingsReading
 import Verification
 
 /// Builds the record of a request that is explained and never sent.

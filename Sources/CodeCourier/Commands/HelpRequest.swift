@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import SettingsReading
 
 /// A call of `code-courier help` with a command name that may be mistyped.
 enum HelpRequest {

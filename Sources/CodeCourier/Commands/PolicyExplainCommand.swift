@@ -4,6 +4,7 @@ import ArgumentParser
 import Formats
 import Logs
 import PhoneNumbers
+import SettingsReading
 import Verification
 
 struct PolicyExplainCommand: AsyncParsableCommand {

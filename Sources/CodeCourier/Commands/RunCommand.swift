@@ -6,6 +6,7 @@ import Glibc
 import KafkaClient
 import Logging
 import Logs
+import Providers
 import ServiceLifecycle
 import UnixSignals
 import Verification

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Formats
+import SettingsReading
 import Verification
 
 /// A point in time on the command line.

@@ -2,6 +2,8 @@
 
 import Configuration
 import Providers
+import SettingsReading
+import Verification
 
 /// The layers of the configuration: the environment overrides the file.
 ///
@@ -9,19 +11,7 @@ import Providers
 /// `authToken` of the provider `main` is `PROVIDERS_MAIN_AUTH_TOKEN`. White space and line ends around a variable's
 /// value are ignored. An empty variable counts as not set, since a container's manifest can hardly omit one. Reading
 /// continues after a fault, so that all faults are reported at once.
-final class ConfigurationSource {
-    /// The origin of a setting's value.
-    enum Origin {
-        case environment(variable: String)
-        case file(YAMLValue)
-    }
-
-    /// A value as text; a rule parses it.
-    struct Scalar {
-        let text: String
-        let origin: Origin
-    }
-
+final class ConfigurationSource: SettingSource {
     let faults: FaultCollector
     let file: FileSettings
 
@@ -68,47 +58,31 @@ final class ConfigurationSource {
     }
 
     /// The text of a key from the highest layer that has it; marked as secret, so that no access log shows it.
-    func setting(_ key: SettingKey) -> Scalar? {
+    func setting(_ key: SettingKey) -> StatedValue? {
         guard let text = reader.string(forKey: ConfigKey(key), isSecret: true) else { return nil }
         if let lookup = try? variables.value(forKey: AbsoluteConfigKey(key), type: .string), lookup.value != nil {
-            return plain(Scalar(text: text, origin: .environment(variable: lookup.encodedKey)), key)
+            return plain(StatedValue(text: text, origin: .environment(variable: lookup.encodedKey)), key)
         }
         return file.scalars[key].map { plain($0, key) }
     }
 
-    /// The keys whose values are free texts or patterns, which may legitimately be in quotes.
-    private static let quotable: Set = ["body", "messageIdPattern", "errorCodePattern"]
-
     /// The keys whose values contain a template placeholder, which is the only fault reported for them.
     private var keysWithPlaceholders: Set<SettingKey> = []
 
-    static let placeholderFault = """
-        has a ${…} or $(…) in it that nothing has replaced: values are not expanded here; set the key's own environment \
-        variable, or have what writes the file replace it
-        """
-
     /// A setting trimmed; quotes around the whole value are reported, and suppress other faults of the key.
-    private func plain(_ setting: Scalar, _ key: SettingKey) -> Scalar {
-        guard !Self.quotable.contains(key.last ?? "") else { return setting }
+    private func plain(_ setting: StatedValue, _ key: SettingKey) -> StatedValue {
+        guard !ProviderEntry.quotable.contains(key.last ?? "") else { return setting }
         let text = setting.text.trimmed
         if let unquoted = text.unquoted {
             let cause = if case .environment = setting.origin { "; docker's --env-file keeps them" } else { "" }
             report(key, at: setting.origin, "must have no quotes around it, which would be part of it\(cause)")
-            return Scalar(text: unquoted, origin: setting.origin)
+            return StatedValue(text: unquoted, origin: setting.origin)
         }
         if text.hasPlaceholder, !keysWithPlaceholders.contains(key) {
-            report(key, at: setting.origin, Self.placeholderFault)
+            report(key, at: setting.origin, StatedValue.placeholderFault)
             keysWithPlaceholders.insert(key)
         }
-        return Scalar(text: text, origin: setting.origin)
-    }
-
-    /// The value of a key, parsed by a rule; nil when it is absent or, with a fault, when it is invalid.
-    func read<Value>(_ key: SettingKey, _ rule: ValueRule<Value>) -> Value? {
-        guard let setting = setting(key) else { return nil }
-        if let value = rule.parse(setting.text) { return value }
-        report(key, at: setting.origin, rule.requirement)
-        return nil
+        return StatedValue(text: text, origin: setting.origin)
     }
 
     /// The path of a file; a relative path in the configuration file starts at that file's folder.
@@ -124,7 +98,7 @@ final class ConfigurationSource {
     }
 
     /// Reports a fault at the origin of a setting.
-    func report(_ key: SettingKey, at origin: Origin, _ message: String) {
+    func report(_ key: SettingKey, at origin: StatedValue.Origin, _ message: String) {
         if keysWithPlaceholders.contains(key) { return }
         switch origin {
         case .environment(let variable):
@@ -136,7 +110,7 @@ final class ConfigurationSource {
 
     /// Reports a missing key, unless the file was not understood or the key is present but faulty.
     func reportMissing(_ key: SettingKey, such example: String, line: Int? = nil) {
-        let names = [key, Self.fileKey(of: key)]
+        let names = [key, key.ofFile]
         guard isUnderstood, !names.contains(where: { file.faulty.contains($0) || setting($0) != nil }) else { return }
         let variable = Self.variableName(key)
         let name = key.joined(separator: ".")
@@ -152,16 +126,17 @@ final class ConfigurationSource {
     }
 
     /// The path to open: relative to the folder of the file that states it, or to the working folder for a variable.
-    func resolve(_ path: String, at origin: Origin) -> String {
+    func resolve(_ path: String, at origin: StatedValue.Origin) -> String {
         guard case .file = origin, !path.hasPrefix("/"), let folder else { return path }
         return folder + path
     }
-}
 
-extension String {
-    /// True when the text contains a variable in the syntax of a shell, Compose, Kubernetes, Helm or Spring.
-    var hasPlaceholder: Bool {
-        contains(/\$\{[A-Za-z_][^{}]*\}|\$\([A-Za-z_][A-Za-z0-9_.]*\)|\{\{[^{}]*\}\}/)
+    /// Keeps a secret's file to watch, unless it is Kafka's or PostgreSQL's.
+    ///
+    /// Kafka's clients keep the secrets of the worker's start, and PostgreSQL's connections read their file each time
+    /// they connect.
+    func note(_ secret: Secret, in path: String, for key: SettingKey) {
+        if key[0] != "kafka", key[0] != "postgres" { secretFiles[path] = secret }
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Providers
+import SettingsReading
 import Verification
 
 /// The configuration of a worker at its start: a YAML file, overridden by environment variables.
@@ -37,7 +38,7 @@ struct CourierConfiguration: Sendable {
         let settings = Settings.read(source)
         if settings.policyPath == nil { source.reportMissing(["policy", "path"], such: "policy.yaml") }
         let keys = KeySettings.read(source)
-        let providers = ProviderSettings.read(source)
+        let providers = [ProviderSettings].read(source)
         guard let postgres, let policyPath = settings.policyPath, let keys else { return source.faults.result(nil) }
         return source.faults.result(
             CourierConfiguration(

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Providers
+import SettingsReading
 /// The configuration file's scalars by key, and its lists and mappings.
 struct FileSettings {
     /// The keys that variables can override, except those of providers.
@@ -10,7 +12,7 @@ struct FileSettings {
     /// The sections that variables can override, including providers.
     static let sectionNames = Setting.declared(under: []).flatMap(\.names)
 
-    private(set) var scalars: [SettingKey: ConfigurationSource.Scalar] = [:]
+    private(set) var scalars: [SettingKey: StatedValue] = [:]
 
     /// The keys that are misspelt or empty in the file; they are not reported as missing too.
     private(set) var faulty: Set<SettingKey> = []
@@ -56,7 +58,7 @@ struct FileSettings {
         for name in names {
             guard let value = mapping[name] else { continue }
             if let text = value.scalarText {
-                scalars[key + [name]] = ConfigurationSource.Scalar(text: text, origin: .file(value))
+                scalars[key + [name]] = StatedValue(text: text, origin: .file(value))
             } else {
                 faulty.insert(key + [name])
                 value.fault(value.isNull ? "must not be empty; give it a value or remove it" : "must be a single value")

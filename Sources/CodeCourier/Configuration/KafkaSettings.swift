@@ -2,6 +2,8 @@
 
 import KafkaClient
 import Providers
+import SettingsReading
+import Verification
 
 /// Settings of Kafka: brokers, group, topics and client options.
 struct KafkaSettings: Sendable {
@@ -73,7 +75,7 @@ extension KafkaSettings {
             }
             let isPath = name.hasSuffix("File")
             let key = isPath ? String(name.dropLast(4)) : name
-            let setting = ConfigurationSource.Scalar(text: text, origin: .file(option))
+            let setting = StatedValue(text: text, origin: .file(option))
             let file = isPath ? source.contents(of: setting, ["kafka", "options", name], form(of: key)) : nil
             let secret = isPath ? file?.secret : Secret(form(of: key).read(text))
             if let advice = reserved[key] {
@@ -81,7 +83,7 @@ extension KafkaSettings {
             } else if let advice = adviceInPlaceOfJava(key) {
                 option.fault(advice)
             } else if let secret, secret.revealed.hasPlaceholder {
-                option.fault(ConfigurationSource.placeholderFault)
+                option.fault(StatedValue.placeholderFault)
             } else if let secret, let fault = faultOfFile(key, secret.revealed) {
                 option.fault(fault)
             } else if let secret, let refusal = KafkaConfiguration.refusal(of: key, secret.revealed) {

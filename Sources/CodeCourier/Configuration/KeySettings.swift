@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Providers
+import SettingsReading
 import Verification
 
 /// Reads the key rings from the configuration: `id:base64[,id:base64…]`, the active key first.
@@ -9,7 +10,7 @@ enum KeySettings {
     /// One ring with its location, for faults that concern two rings.
     private struct Ring {
         var entries: [(id: KeyID, bytes: [UInt8])] = []
-        let setting: ConfigurationSource.SecretSetting
+        let setting: StatedSecret
 
         var keyRing: KeyRing? { KeyRing(entries) }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
+import SettingsReading
 import Verification
 
 /// Reads the operator's corrections to the numbering plans.

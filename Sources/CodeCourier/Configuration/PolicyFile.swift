@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SettingsReading
 import Verification
 
 /// The policy file: the operator's versioned rules, accepted or rejected as a whole.

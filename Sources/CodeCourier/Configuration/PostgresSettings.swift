@@ -2,6 +2,7 @@
 
 import PostgresClient
 import Providers
+import SettingsReading
 import Verification
 
 /// Settings of PostgreSQL.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SettingsReading
 import Verification
 
 /// The region codes that a policy may use.

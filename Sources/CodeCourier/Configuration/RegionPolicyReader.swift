@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SettingsReading
 import Verification
 
 /// Reads the region rule of a tenant or of one of its purposes.

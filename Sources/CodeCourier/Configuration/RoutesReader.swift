@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SettingsReading
 import Verification
 
 /// Reads the routes of a tenant: its providers in order or by weight.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
+import SettingsReading
 import Verification
 
 /// Reads the test numbers of a tenant, which get a fixed code and no message.

@@ -2,6 +2,7 @@
 
 import KafkaClient
 import KafkaTools
+import SettingsReading
 
 /// Produces dead letters again to the topics that they came from.
 struct Redrive {

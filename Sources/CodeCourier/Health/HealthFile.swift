@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import SettingsReading
 
 /// The file with a worker's state, replaced atomically so that a reader always sees a complete state.
 struct HealthFile: Sendable {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
+import SettingsReading
 import Verification
 
 /// The health of a worker, judged from its state.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
+import SettingsReading
 import Verification
 
 /// The verdict of each rule of a policy on one request, in the order of the decision.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Providers
+import SettingsReading
 import Verification
 
 /// The settings of the policy commands, which need no database, keys or credentials.

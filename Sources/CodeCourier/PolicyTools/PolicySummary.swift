@@ -2,6 +2,7 @@
 
 import Formats
 import PhoneNumbers
+import SettingsReading
 import Verification
 
 /// Summarizes a policy for its operator, in the order of the decision.

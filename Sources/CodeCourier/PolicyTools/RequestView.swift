@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
+import SettingsReading
 import Verification
 
 /// The facts that the rules check in one request, in words that identify nobody.

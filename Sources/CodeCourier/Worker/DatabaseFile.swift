@@ -3,6 +3,7 @@
 import Logging
 import Logs
 import PostgresClient
+import SettingsReading
 import Synchronization
 
 /// Rereads `postgres.urlFile` at each new connection, so that a rotated password needs no restart.

@@ -4,6 +4,7 @@ import Courier
 import Formats
 import Logging
 import Logs
+import SettingsReading
 import Verification
 
 /// Loads the policy file, and applies or rejects its content.
@@ -58,8 +59,9 @@ actor PolicyLoader: FileLoader {
         case .success(let text):
             return PolicyFile.parse(text, file: path, providers: providers)
         case .failure(let unreadable):
-            let fault = ConfigurationFault(file: path, line: nil, key: "", message: unreadable.reason)
-            return .failure(ConfigurationFaults(faults: [fault]))
+            let faults = FaultCollector(file: path)
+            faults.report(line: nil, key: "", unreadable.reason)
+            return faults.result(nil)
         }
     }
 

@@ -4,6 +4,7 @@ import Formats
 import Logging
 import Logs
 import Providers
+import SettingsReading
 import Verification
 
 /// Loads the files of secrets, and applies or rejects their contents.

@@ -49,7 +49,7 @@ struct Worker {
     ) async throws {
         let settings = configuration.worker
         let client = ProviderClient(maximumConnections: settings.maxInFlight)
-        let secrets = WorkerSecrets(configuration) { $0.provider(client: client, logger: logger) }
+        let secrets = WorkerSecrets(configuration) { $0.configuration.provider(client: client, logger: logger) }
         do {
             database = try await WorkerDatabase(
                 configuration.postgres,

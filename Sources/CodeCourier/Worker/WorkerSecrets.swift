@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
+import Providers
 import Verification
 
 /// The parts of a running worker that hold replaceable secrets.

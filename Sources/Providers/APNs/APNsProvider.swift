@@ -13,7 +13,7 @@ package import Verification
 /// libraries read. Apple does not guarantee delivery of these pushes. A push id is no idempotency key, so a call whose
 /// answer is lost is `unknown`.
 package struct APNsProvider: MessageProvider {
-    package let name: String
+    package var name: String { configuration.name }
     package var channel: Verification.Channel { .apns }
 
     private let configuration: APNsConfiguration
@@ -21,18 +21,12 @@ package struct APNsProvider: MessageProvider {
     private let tokens: APNsTokenSource
     private let now: @Sendable () -> Timestamp
 
-    package init(name: String, configuration: APNsConfiguration) {
-        self.init(name: name, configuration: configuration, now: { .now })
-    }
-
-    /// A provider with the caller's clock and maximum age of connections.
+    /// Creates a provider; a test may have its own clock and maximum age of connections.
     init(
-        name: String,
         configuration: APNsConfiguration,
         greatestAge: Duration = .seconds(3600),
-        now: @escaping @Sendable () -> Timestamp
+        now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        self.name = name
         self.configuration = configuration
         self.now = now
         clients = PushClients(

@@ -2,7 +2,7 @@
 
 import Crypto
 import Formats
-import Verification
+package import Verification
 
 /// The private key of an Apple developer team, from the `.p8` file that Apple issues; never printed.
 package struct APNsSigningKey: Sendable, Redacted {

@@ -2,7 +2,7 @@
 
 import Formats
 import NIOSSL
-import Verification
+package import Verification
 
 /// Options of the connections to one provider: authorities, client identity, proxy.
 ///

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Verification
+
 /// Settings for a gateway of any vendor: one HTTP request a message, and rules for its answers.
 package struct GatewayConfiguration: Sendable {
     package enum Method: String, Sendable, CaseIterable {
@@ -33,9 +35,6 @@ package struct GatewayConfiguration: Sendable {
         case pattern(AnswerPattern)
     }
 
-    /// The header that most gateways with idempotency keys expect.
-    package static let defaultIdempotencyHeader = "Idempotency-Key"
-
     /// The name of the gateway in the policy's routes.
     package var name: String
 
@@ -43,9 +42,9 @@ package struct GatewayConfiguration: Sendable {
     ///
     /// It prints its variables only, because some gateways want their key in it.
     package var url: GatewayTemplate
-    package var method: Method
-    package var contentType: ContentType
-    package var headers: [Header]
+    package var method = Method.post
+    package var contentType = ContentType.json
+    package var headers: [Header] = []
 
     /// The body's template; nil where URL and headers carry everything.
     package var body: GatewayTemplate?
@@ -58,9 +57,10 @@ package struct GatewayConfiguration: Sendable {
     package var basicAuth: Secret?
     package var connection: ConnectionOptions?
 
-    /// The header for the send's id, and true when the gateway sends only one message for one id.
-    package var idempotencyHeader: String
-    package var isIdempotent: Bool
+    /// The header for the send's id, by default the one that most gateways expect, and true when the gateway sends only
+    /// one message for one id.
+    package var idempotencyHeader = "Idempotency-Key"
+    package var isIdempotent = false
 
     /// The locations of the message's id, its number of parts and an error code in answers.
     package var messageID: Place?
@@ -68,52 +68,11 @@ package struct GatewayConfiguration: Sendable {
     package var errorCode: Place?
 
     /// Rules for answers, of which the first match decides; without a match the status decides.
-    package var answers: [AnswerRule]
+    package var answers: [AnswerRule] = []
 
     /// A header whose value may contain variables.
     package struct Header: Sendable {
         package let name: String
         package let value: GatewayTemplate
-
-        package init(name: String, value: GatewayTemplate) {
-            self.name = name
-            self.value = value
-        }
-    }
-
-    package init(
-        name: String,
-        url: GatewayTemplate,
-        method: Method = .post,
-        contentType: ContentType = .json,
-        headers: [Header] = [],
-        body: GatewayTemplate?,
-        from: String? = nil,
-        secret: Secret? = nil,
-        basicAuth: Secret? = nil,
-        connection: ConnectionOptions? = nil,
-        idempotencyHeader: String = GatewayConfiguration.defaultIdempotencyHeader,
-        isIdempotent: Bool = false,
-        messageID: Place? = nil,
-        segments: AnswerPath? = nil,
-        errorCode: Place? = nil,
-        answers: [AnswerRule] = []
-    ) {
-        self.name = name
-        self.url = url
-        self.method = method
-        self.contentType = contentType
-        self.headers = headers
-        self.body = body
-        self.from = from
-        self.secret = secret
-        self.basicAuth = basicAuth
-        self.connection = connection
-        self.idempotencyHeader = idempotencyHeader
-        self.isIdempotent = isIdempotent
-        self.messageID = messageID
-        self.segments = segments
-        self.errorCode = errorCode
-        self.answers = answers
     }
 }

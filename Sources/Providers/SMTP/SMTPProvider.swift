@@ -3,7 +3,7 @@
 import Formats
 import Logs
 import NIOPosix
-package import SMTPClient
+import SMTPClient
 import Synchronization
 package import Verification
 
@@ -12,7 +12,7 @@ package import Verification
 /// libcurl blocks, so calls run on threads of the provider's own, one for each connection. A message that finds no free
 /// connection within `patience` is returned unsent.
 package struct SMTPProvider: MessageProvider {
-    package let name: String
+    package var name: String { configuration.name }
     package var channel: Channel { .email }
 
     /// The maximum time that a claimed message waits for a connection.
@@ -27,8 +27,7 @@ package struct SMTPProvider: MessageProvider {
         let streak = Mutex(RefusalStreak())
     }
 
-    package init(name: String, configuration: SMTPConfiguration) {
-        self.name = name
+    package init(configuration: SMTPConfiguration) {
         self.configuration = configuration
         threads = MailThreads(count: configuration.connections)
     }
@@ -102,28 +101,6 @@ package struct SMTPProvider: MessageProvider {
 extension SMTPProvider: CustomStringConvertible, CustomReflectable {
     package var description: String { "SMTPProvider(\(name))" }
     package var customMirror: Mirror { Mirror(self, children: ["configuration": configuration]) }
-}
-
-/// Settings for e-mails through one mail server.
-package struct SMTPConfiguration: Sendable {
-    /// The default number of messages in flight, each over a connection of its own.
-    package static let defaultConnections = 4
-
-    package var server: SMTPServer
-
-    /// The sender, both in the envelope and in the `From` header.
-    package var from: MailAddress
-    package var connections: Int
-
-    package init(
-        server: SMTPServer,
-        from: MailAddress,
-        connections: Int = SMTPConfiguration.defaultConnections
-    ) {
-        self.server = server
-        self.from = from
-        self.connections = connections
-    }
 }
 
 /// A fixed number of threads for blocking calls; they end when the owner is released.

@@ -3,7 +3,7 @@
 import CryptoExtras
 import Formats
 import FoundationEssentials
-import Verification
+package import Verification
 
 /// A Vonage application, which authenticates with tokens signed by its RSA key (JWT, RFC 7519, RS256).
 package struct VonageApplication: Sendable, Redacted {

@@ -3,8 +3,8 @@
 import Formats
 
 /// The content of a callback in a provider's own format.
-struct ProviderStatement {
-    enum Outcome {
+package struct ProviderStatement {
+    package enum Outcome: Sendable {
         case status(Receipt.Status)
         case ignored(IgnoredReason)
     }
@@ -16,22 +16,8 @@ struct ProviderStatement {
     let errorCode: String?
     let occurredAt: Timestamp?
 
-    /// Reads the first format that matches the parameters; nil if none does.
-    ///
-    /// The format is recognised by its fields' names, not by the provider's kind: each has a name that no other has.
-    init?(_ parameters: [String: String]) {
-        guard !parameters.isEmpty else { return nil }
-        let readers = [TwilioCallback.read, VonageReceipt.read, VonageMessageStatus.read, SNSDeliveryStatus.read]
-        for read in readers {
-            guard let statement = read(parameters) else { continue }
-            self = statement
-            return
-        }
-        return nil
-    }
-
     /// Creates a statement from a provider's texts; an invalid id or code is left out.
-    init(
+    package init(
         outcome: Outcome,
         sendID: String? = nil,
         messageID: String?,
@@ -55,14 +41,14 @@ struct ProviderStatement {
 
 extension ProviderStatement.Outcome {
     /// The meaning of a provider's status, by the provider's list.
-    init(_ word: String, in list: [String: ProviderStatement.Outcome]) {
+    package init(_ word: String, in list: [String: ProviderStatement.Outcome]) {
         self = list[word.lowercased()] ?? .ignored(.unknownStatus)
     }
 }
 
 extension Timestamp {
     /// Reads a provider's `2026-11-20 12:34:56[.789]`, which is in UTC.
-    init?(providerTime text: String) {
+    package init?(providerTime text: String) {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
         self.init(rfc3339: "\(parts[0])T\(parts[1])Z")

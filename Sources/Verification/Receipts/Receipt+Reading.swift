@@ -14,7 +14,7 @@ extension Receipt {
             guard case .object(let object) = event.data else { throw .notAnObject }
             let record = try ReceiptRecord(object, secrets)
             guard secrets.accept(record) else { throw .badSignature }
-            guard let statement = ProviderStatement(record.parameters) else {
+            guard let statement = secrets.statement(record.parameters) else {
                 return .receipt(try record.normalised(secrets))
             }
             switch statement.outcome {

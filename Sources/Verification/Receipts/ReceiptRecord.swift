@@ -3,9 +3,9 @@
 import Formats
 
 /// The fields of a receipt's value, checked against the types of the contract.
-struct ReceiptRecord {
+package struct ReceiptRecord {
     let provider: String
-    let sendID: SendID?
+    package let sendID: SendID?
     let providerMessageID: String?
     let status: Receipt.Status?
     let errorCode: String?
@@ -15,18 +15,18 @@ struct ReceiptRecord {
     ///
     /// They are the body's own fields if the body is a JSON object or a form, so that signed and read data are the
     /// same; otherwise they are those of `raw`.
-    let parameters: [String: String]
+    package let parameters: [String: String]
 
     /// The URL that the provider called, with its query.
-    let url: String?
+    package let url: String?
 
     /// The callback's HTTP headers, with lower-case names; nil if the gateway passes none.
-    let headers: [String: String]?
+    package let headers: [String: String]?
 
-    let body: String?
+    package let body: String?
 
     /// True if `parameters` are the body's own fields.
-    let isBodyRead: Bool
+    package let isBodyRead: Bool
 
     /// Reads the fields; each must have the right type and size if present, and unknown ones are ignored.
     ///
@@ -58,7 +58,7 @@ struct ReceiptRecord {
     var callbackSendID: SendID? { sendIDParameter.flatMap { UUIDValue($0) }.map { SendID($0) } }
 
     /// The text of `sendId` in the URL's query.
-    var sendIDParameter: Substring? {
+    package var sendIDParameter: Substring? {
         guard let query = url?.split(separator: "?", maxSplits: 1).dropFirst().first else { return nil }
         let pairs = query.prefix { $0 != "#" }.split(separator: "&")
         return pairs.first { $0.hasPrefix("sendId=") }?.dropFirst("sendId=".count)

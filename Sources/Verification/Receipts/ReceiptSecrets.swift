@@ -1,24 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Formats
+package import Formats
 
-/// The providers' schemes and secrets for signed callbacks, by the provider's name.
+/// The signature of a provider's callbacks.
+package protocol ReceiptSignature: Sendable {
+    /// True if a receipt carries a signature outside of its request's headers.
+    func isStated(in record: ReceiptRecord) -> Bool
+
+    /// True if one of the secrets has signed the receipt.
+    func isValid(_ record: ReceiptRecord, _ secrets: [[UInt8]], _ attempts: inout SignatureAttempts) -> Bool
+}
+
+/// The form in which a kind of provider reports: the fields of its callbacks, and its error codes.
+package struct ReceiptFormat: Sendable {
+    /// Reads a callback's parameters; nil for another format, which is recognised by the names of its fields.
+    let read: @Sendable ([String: String]) -> ProviderStatement?
+
+    /// The reason for an error code; nil for an unknown one.
+    let reason: @Sendable (String) -> UndeliveredReason?
+
+    package init(
+        read: @escaping @Sendable ([String: String]) -> ProviderStatement?,
+        reason: @escaping @Sendable (String) -> UndeliveredReason?
+    ) {
+        (self.read, self.reason) = (read, reason)
+    }
+}
+
+/// The formats and signatures of the providers' receipts, and their secrets, by the provider's name.
 ///
 /// Receipts of a provider without an entry are not checked.
 package struct ReceiptSecrets: Sendable, Redacted {
-    package enum Scheme: Sendable, Hashable {
-        /// The header `X-Twilio-Signature`; the secret is the account's auth token.
-        case twilio
-
-        /// The parameter `sig` of the SMS API, with the account's digest, or the token in the Messages API's
-        /// `Authorization` header.
-        ///
-        /// The secret is the account's signature secret.
-        case vonage(VonageDigest)
-    }
-
     package struct Entry: Sendable, Redacted {
-        package let scheme: Scheme
+        package let signature: any ReceiptSignature
 
         /// The valid secrets; a match of any is enough, so that a secret can be rotated without losing receipts.
         let secrets: [[UInt8]]
@@ -26,38 +40,46 @@ package struct ReceiptSecrets: Sendable, Redacted {
         /// True if a receipt without a signature is rejected; otherwise only a wrong signature is.
         package let isRequired: Bool
 
-        /// The URL that the provider calls, if known; nil for the URL that the gateway received.
-        let callbackURL: String?
-
-        package init(_ scheme: Scheme, secrets: [[UInt8]], isRequired: Bool = false, callbackURL: String? = nil) {
-            self.callbackURL = callbackURL
-            self.scheme = scheme
+        package init(_ signature: any ReceiptSignature, secrets: [[UInt8]], isRequired: Bool = false) {
+            self.signature = signature
             self.secrets = secrets.filter { !$0.isEmpty }
             self.isRequired = isRequired
         }
 
-        package var description: String { "\(scheme), \(secrets.count) secrets, required: \(isRequired)" }
+        package var description: String { "\(type(of: signature)), \(secrets.count) secrets, required: \(isRequired)" }
     }
 
     private let entries: [String: Entry]
     private let aliases: [String: String]
-
-    /// The set of error codes that each provider uses, by the provider's name.
-    private let vocabularies: [String: Vocabulary]
+    private let formats: [ReceiptFormat]
+    private let formatsByName: [String: ReceiptFormat]
 
     /// - Parameters:
     ///   - entries: the signature entries by the provider's name.
     ///   - aliases: the provider's name by other names that receipts may use.
-    ///   - vocabularies: the sets of error codes by provider; a provider with a signature scheme has its scheme's by
-    ///     default.
+    ///   - formats: all known formats of callbacks; each has a field's name that no other has.
+    ///   - formatsByName: the format with the error codes of each provider, by the provider's name.
     package init(
         _ entries: [String: Entry] = [:],
         aliases: [String: String] = [:],
-        vocabularies: [String: Vocabulary] = [:]
+        formats: [ReceiptFormat] = [],
+        formatsByName: [String: ReceiptFormat] = [:]
     ) {
         self.entries = entries
         self.aliases = aliases
-        self.vocabularies = entries.mapValues(\.scheme.vocabulary).merging(vocabularies) { first, _ in first }
+        self.formats = formats
+        self.formatsByName = formatsByName
+    }
+
+    /// The content of a callback, by the first format that matches its parameters; nil if none does.
+    ///
+    /// The provider's kind does not matter: a gateway may pass on callbacks of any.
+    func statement(_ parameters: [String: String]) -> ProviderStatement? {
+        if parameters.isEmpty { return nil }
+        for format in formats {
+            if let statement = format.read(parameters) { return statement }
+        }
+        return nil
     }
 
     /// The configured name of a provider, from the name in a receipt.
@@ -67,17 +89,14 @@ package struct ReceiptSecrets: Sendable, Redacted {
     package func keeping(_ previous: ReceiptSecrets) -> ReceiptSecrets {
         var entries = entries
         for (provider, entry) in entries {
-            guard let old = previous.entries[provider], old.scheme == entry.scheme else { continue }
+            guard let old = previous.entries[provider], type(of: old.signature) == type(of: entry.signature) else {
+                continue
+            }
             let before = old.secrets.first { !entry.secrets.contains($0) }
             let secrets = entry.secrets + [before].compactMap(\.self)
-            entries[provider] = Entry(
-                entry.scheme,
-                secrets: secrets,
-                isRequired: entry.isRequired,
-                callbackURL: entry.callbackURL
-            )
+            entries[provider] = Entry(entry.signature, secrets: secrets, isRequired: entry.isRequired)
         }
-        return ReceiptSecrets(entries, aliases: aliases, vocabularies: vocabularies)
+        return ReceiptSecrets(entries, aliases: aliases, formats: formats, formatsByName: formatsByName)
     }
 
     package var description: String { "ReceiptSecrets(\(entries.keys.sorted().joined(separator: ", ")))" }
@@ -94,50 +113,12 @@ package struct ReceiptSecrets: Sendable, Redacted {
     func accept(_ record: ReceiptRecord, _ attempts: inout SignatureAttempts) -> Bool {
         guard let entry = entries[record.provider] else { return true }
         let mustBeSigned = entry.isRequired || record.url != nil || record.headers != nil
-        return switch entry.scheme {
-        case .twilio:
-            !mustBeSigned
-                || TwilioSignature.isValid(record, entry.secrets, callbackURL: entry.callbackURL, &attempts)
-        case .vonage(let digest):
-            !(mustBeSigned || record.parameters["sig"] != nil)
-                || VonageSignature.isValid(record, digest, entry.secrets, &attempts)
-        }
+        guard mustBeSigned || entry.signature.isStated(in: record) else { return true }
+        return entry.signature.isValid(record, entry.secrets, &attempts)
     }
 
-    /// The reason for a normalised receipt's error code: one of our own words, or a code of the provider's vocabulary.
+    /// The reason for a normalised receipt's error code: one of our own words, or a code of the provider's format.
     func reason(of errorCode: String, by provider: String) -> UndeliveredReason? {
-        if let reason = UndeliveredReason(rawValue: errorCode.lowercased()) { return reason }
-        return switch vocabularies[provider] {
-        case .twilio: TwilioCallback.reasons[errorCode]
-        case .vonage: VonageReceipt.reasons[errorCode] ?? VonageMessageStatus.reasons[errorCode]
-        case .sns: SNSDeliveryStatus.reasons[errorCode.lowercased()] ?? SNSDeliveryStatus.codes[errorCode]
-        case nil: nil
-        }
+        UndeliveredReason(rawValue: errorCode.lowercased()) ?? formatsByName[provider]?.reason(errorCode)
     }
-
-    /// The service whose error codes a provider uses.
-    package enum Vocabulary: Sendable, Hashable {
-        case twilio
-        case vonage
-        case sns
-    }
-}
-
-extension ReceiptSecrets.Scheme {
-    fileprivate var vocabulary: ReceiptSecrets.Vocabulary {
-        switch self {
-        case .twilio: .twilio
-        case .vonage: .vonage
-        }
-    }
-}
-
-/// The digest of `sig` in Vonage's SMS API, by the account's settings.
-package enum VonageDigest: String, Sendable, Hashable, CaseIterable {
-    /// MD5 over the parameters followed by the secret; the other cases are HMACs.
-    case md5Hash = "md5hash"
-    case md5 = "md5"
-    case sha1 = "sha1"
-    case sha256 = "sha256"
-    case sha512 = "sha512"
 }

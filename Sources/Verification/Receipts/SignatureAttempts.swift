@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
+package import Crypto
 
 /// The number of signatures computed to check one callback: limited, so that a forged one costs little.
-struct SignatureAttempts {
+package struct SignatureAttempts {
     static let most = 16
 
     private(set) var count = 0
 
-    var isOver: Bool { count >= Self.most }
+    package var isOver: Bool { count >= Self.most }
 
     /// True if the signature is valid; false without a computation once the limit is reached.
-    mutating func isValid(_ isRight: () -> Bool) -> Bool {
+    package mutating func isValid(_ isRight: () -> Bool) -> Bool {
         if isOver { return false }
         count += 1
         return isRight()
     }
 
-    mutating func isValid<Hash>(
+    package mutating func isValid<Hash>(
         _ signature: [UInt8],
         of signed: [UInt8],
         _ key: SymmetricKey,

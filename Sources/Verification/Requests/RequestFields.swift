@@ -128,7 +128,7 @@ extension String {
     }
 
     /// True if the text has an allowed number of bytes, and `accepts` is true for each.
-    func isASCII(within lengths: ClosedRange<Int>, where accepts: (UInt8) -> Bool) -> Bool {
+    package func isASCII(within lengths: ClosedRange<Int>, where accepts: (UInt8) -> Bool) -> Bool {
         lengths.contains(utf8.count) && utf8.allSatisfy(accepts)
     }
 }

@@ -6,6 +6,8 @@ import SMTPClient
 import Testing
 import Verification
 
+@testable import Providers
+
 let sendIDText = "01890a5d-ac96-774b-bcce-b302099a8057"
 
 func mail(
@@ -51,8 +53,6 @@ func mailProvider(
         login: login
     )
     let from = try #require(EmailAddress(from).flatMap { MailAddress($0) })
-    return SMTPProvider(
-        name: "mail",
-        configuration: SMTPConfiguration(server: server, from: from, connections: connections)
-    )
+    let configuration = SMTPConfiguration(name: "mail", server: server, from: from, connections: connections)
+    return SMTPProvider(configuration: configuration)
 }

@@ -54,6 +54,7 @@ func pushProvider(
     greatestAge: Duration = .seconds(3600)
 ) throws -> APNsProvider {
     let configuration = APNsConfiguration(
+        name: "push",
         keyID: "KEY1234567",
         teamID: "TEAM123456",
         key: try #require(APNsSigningKey(pem: Secret(pushKey.pemRepresentation))),
@@ -61,12 +62,7 @@ func pushProvider(
         sandboxBaseURL: (sandbox ?? production).url,
         authorities: authorities
     )
-    return APNsProvider(
-        name: "push",
-        configuration: configuration,
-        greatestAge: greatestAge,
-        now: { clock.time }
-    )
+    return APNsProvider(configuration: configuration, greatestAge: greatestAge, now: { clock.time })
 }
 
 /// The path of a file with the test's certificate.

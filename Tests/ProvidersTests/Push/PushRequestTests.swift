@@ -89,7 +89,10 @@ import Verification
     @Test func `has one token for a thousand at a time`() async throws {
         let key = try #require(APNsSigningKey(pem: Secret(pushKey.pemRepresentation)))
         let clock = PushClock()
-        let tokens = APNsTokenSource(APNsConfiguration(keyID: "K", teamID: "T", key: key), now: { clock.time })
+        let tokens = APNsTokenSource(
+            APNsConfiguration(name: "p", keyID: "K", teamID: "T", key: key),
+            now: { clock.time }
+        )
         let texts = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<1000 { group.addTask { try tokens.current() } }
             return try await group.reduce(into: Set<String>()) { $0.insert($1) }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Yams
+
+/// A YAML file as a tree of values with their keys and lines.
+package enum YAMLDocument {
+    /// The maximum size of a file: 1 MiB.
+    package static let maximumBytes = 1 << 20
+
+    /// The root of a document, or nil with a fault when the text is empty, too large or not YAML.
+    ///
+    /// The parser's messages are constants without content; its excerpt of the text is not used, because it may contain
+    /// a secret.
+    package static func parse(_ text: String, faults: FaultCollector) -> YAMLValue? {
+        guard text.utf8.count <= maximumBytes else {
+            faults.report(line: nil, key: "", "is larger than \(maximumBytes) bytes")
+            return nil
+        }
+        do {
+            let root = try Parser(yaml: text, encoding: .utf8).singleRoot()
+            let value = root.map { YAMLValue(node: $0, path: "", line: $0.mark?.line ?? 1, faults: faults) }
+            if let value, !value.isNull { return value }
+            faults.report(line: nil, key: "", "is empty")
+        } catch let error as YamlError {
+            report(error, in: text, faults: faults)
+        } catch {
+            faults.report(line: nil, key: "", "is not YAML")
+        }
+        return nil
+    }
+
+    private static func report(_ error: YamlError, in text: String, faults: FaultCollector) {
+        switch error {
+        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
+            .composer(let context, let problem, let mark, _):
+            let start = context.map { "\($0.text) that begins in line \($0.mark.line), " } ?? ""
+            faults.report(line: mark.line, key: "", "is not YAML: \(start)\(problem)")
+        case .reader(let problem, let offset, _, _):
+            let line = offset.map { text.prefix($0).count(where: \.isNewline) + 1 }
+            faults.report(line: line, key: "", "is not YAML: \(problem)")
+        case .duplicatedKeysInMapping(let duplicates, let context):
+            let names = duplicates.filter { YAMLValue.isPrintable($0) || $0 == "<<" }
+            faults.report(
+                line: context.mark.line,
+                key: names.first ?? "",
+                "is given more than once in one mapping, here for the first time; keep one"
+            )
+        default:
+            faults.report(line: nil, key: "", "is not YAML")
+        }
+    }
+}
