@@ -127,7 +127,7 @@ let package = Package(
         // What readers of configuration and policy files share: values with their origin, rules, faults
         .target(
             name: "SettingsReading",
-            dependencies: ["Verification", .product(name: "Yams", package: "Yams")],
+            dependencies: ["Formats", "Verification", .product(name: "Yams", package: "Yams")],
             swiftSettings: settings
         ),
 
@@ -259,10 +259,7 @@ let package = Package(
         .testTarget(name: "FormatsTests", dependencies: ["Formats", "TestTools"], swiftSettings: settings),
         .testTarget(
             name: "VerificationTests",
-            dependencies: [
-                "Formats", "TestSupport", "TestTools", "Verification",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
+            dependencies: ["Formats", "TestSupport", "TestTools", "Verification"],
             swiftSettings: settings
         ),
         .testTarget(

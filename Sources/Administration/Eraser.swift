@@ -70,15 +70,15 @@ package struct Eraser: Sendable {
             return try await pool.withTransaction { transaction in
                 let report = try Report(transaction.run([statement])[0].onlyRow)
                 // The error rolls the transaction back.
-                if isRehearsal { throw Rehearsed(report: report) }
+                if isRehearsal { throw DryRun(report: report) }
                 return report
             }
-        } catch let rehearsed as Rehearsed {
-            return rehearsed.report
+        } catch let dryRun as DryRun {
+            return dryRun.report
         }
     }
 
-    private struct Rehearsed: Error {
+    private struct DryRun: Error {
         let report: Report
     }
 }

@@ -18,14 +18,14 @@ struct CatchUp: Service {
     func run() async {
         await withGracefulShutdownHandler {
             var lastLook = ContinuousClock.now - DestinationRoom.probePause
-            for await _ in publish.look { await look(&lastLook) }
+            for await _ in publish.recheck { await recheck(&lastLook) }
         } onGracefulShutdown: {
-            publish.look.finish()
+            publish.recheck.finish()
         }
     }
 
     /// Reads the table until it has no more due records than fit into a small batch.
-    private func look(_ lastLook: inout ContinuousClock.Instant) async {
+    private func recheck(_ lastLook: inout ContinuousClock.Instant) async {
         var isMore = true
         while isMore, !Task.isStopping, hasRoom {
             let isSilent = unacknowledged.isSilent()

@@ -35,11 +35,11 @@ package struct ClockWatch: Service {
         self.interval = interval
         self.shortInterval = shortInterval
         self.logger = logger
-        pipeline.hold(ClockStanding.Step(start) == .held)
+        pipeline.hold(ClockState.Step(start) == .held)
     }
 
     package func run() async throws {
-        var standing = ClockStanding()
+        var standing = ClockState()
         var found: Duration? = start
         while true {
             if let found { take(found, &standing) }
@@ -52,12 +52,12 @@ package struct ClockWatch: Service {
     /// Reads the lead twice before it counts as wrong, since the clock may be changed in the middle of a reading.
     private func confirmedLead() async -> Duration? {
         guard let first = await lead() else { return nil }
-        if ClockStanding.Step(first) == .right { return first }
+        if ClockState.Step(first) == .right { return first }
         guard let second = await lead() else { return nil }
-        return ClockStanding.distance(second) < ClockStanding.distance(first) ? second : first
+        return ClockState.distance(second) < ClockState.distance(first) ? second : first
     }
 
-    private func take(_ found: Duration, _ standing: inout ClockStanding) {
+    private func take(_ found: Duration, _ standing: inout ClockState) {
         let step = standing.take(found, at: .now)
         pipeline.hold(standing.step == .held)
         guard let step else { return }
@@ -75,7 +75,7 @@ package struct ClockWatch: Service {
 }
 
 /// The state of a worker's clock, and the decision when to log it; pure, without a clock of its own.
-struct ClockStanding {
+struct ClockState {
     enum Step: Equatable {
         case right
 
@@ -87,7 +87,7 @@ struct ClockStanding {
         case held
 
         init(_ lead: Duration) {
-            switch ClockStanding.distance(lead) {
+            switch ClockState.distance(lead) {
             case ...Duration.seconds(5): self = .right
             case ...Duration.seconds(60): self = .off
             default: self = .held
@@ -99,7 +99,7 @@ struct ClockStanding {
     private static let pause = Duration.seconds(600)
 
     private(set) var step = Step.right
-    private var toldAt: ContinuousClock.Instant?
+    private var reportedAt: ContinuousClock.Instant?
 
     static func distance(_ lead: Duration) -> Duration { max(lead, .zero - lead) }
 
@@ -108,9 +108,9 @@ struct ClockStanding {
         let before = step
         step = Step(lead)
         if step == before {
-            guard step != .right, let toldAt, now - toldAt >= Self.pause else { return nil }
+            guard step != .right, let reportedAt, now - reportedAt >= Self.pause else { return nil }
         }
-        toldAt = now
+        reportedAt = now
         return step
     }
 }

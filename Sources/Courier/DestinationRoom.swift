@@ -23,7 +23,7 @@ struct DestinationRoom {
     /// The time of the first failure, and the stream and time of the latest one.
     private var failure: (since: ContinuousClock.Instant, stream: UUIDValue, at: ContinuousClock.Instant)?
 
-    private static let patience = Duration.seconds(2)
+    private static let maxWait = Duration.seconds(2)
 
     /// Minimum time between two probes: short enough for events to resume within 5 s of a topic's recovery.
     static let probePause = Duration.seconds(2)
@@ -40,7 +40,7 @@ struct DestinationRoom {
     /// The time since when the destination is stuck; nil while it accepts records.
     func stuckSince(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         if let failure, count > 0 || now < failure.at + Self.memory { return failure.since }
-        guard count > 0, let silentSince, now - silentSince > Self.patience else { return nil }
+        guard count > 0, let silentSince, now - silentSince > Self.maxWait else { return nil }
         return silentSince
     }
 

@@ -88,7 +88,7 @@ struct Dispatch: Sendable {
         for provider in candidates {
             if let pause = desk.pause(of: provider) {
                 shortest = min(shortest, pause)
-            } else if await desk.turn(provider) {
+            } else if await desk.waitForToken(provider) {
                 context.ready.append([Ready(send: send, claimedAt: claimedAt, plan: router.plan(for: send, providers))])
                 return
             } else {
@@ -98,7 +98,7 @@ struct Dispatch: Sendable {
             providers.removeFirst()
             providers.append(provider)
         }
-        if let crowded { shortest = min(shortest, desk.sendAway(from: crowded)) }
+        if let crowded { shortest = min(shortest, desk.retryAfter(from: crowded)) }
         context.results.append([delayed(send, claimedAt, for: shortest)])
     }
 

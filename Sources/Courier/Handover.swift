@@ -30,10 +30,10 @@ struct Handover: Sendable {
 
     /// Waits for a rate-limit token of the next provider; skips providers that have none.
     private func waitForToken(_ ready: inout Dispatch.Ready) async {
-        while case .call(let provider) = ready.plan.step, await !desk.turn(provider) {
+        while case .call(let provider) = ready.plan.step, await !desk.waitForToken(provider) {
             // Pause for at most half of the remaining time, so that the retry precedes the message's expiry.
             let left = ready.timeLeft
-            ready.plan.take(.skipped(for: min(desk.sendAway(from: provider), left / 2)), timeLeft: left)
+            ready.plan.take(.skipped(for: min(desk.retryAfter(from: provider), left / 2)), timeLeft: left)
         }
     }
 
@@ -64,7 +64,7 @@ struct Handover: Sendable {
             return .tooLate
         case .busy?, .tooManyFiles?:
             report(answer, of: provider, ready.send, since: start.instant)
-            return .skipped(for: ProviderDesk.patience)
+            return .skipped(for: ProviderDesk.maxWait)
         case nil:
             context.observe(.dispatchAnswered)
             note(answer, by: provider, of: ready, since: start)

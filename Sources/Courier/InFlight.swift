@@ -5,12 +5,12 @@ import Synchronization
 /// Counts this worker's sends in flight against their limit.
 ///
 /// Intake and other stages reserve places concurrently, before they claim sends, so that all claims together stay
-/// within the limit. A `Taker` reserves at once as many places as are free. Intake waits until it has places for a
+/// within the limit. A `Claimant` reserves at once as many places as are free. Intake waits until it has places for a
 /// whole batch, and keeps those it already has. While a taker could use more than it got, free places are given to
 /// intake and to the takers alternately.
 final class InFlight: Sendable {
     /// A user that reserves free places without waiting.
-    enum Taker {
+    enum Claimant {
         /// The sweep: sends of dead workers, and sends whose next attempt is due.
         case takeover
 
@@ -29,7 +29,7 @@ final class InFlight: Sendable {
         var lacking = 0
 
         /// Takers that could use more places than they got, with the number; removed at the taker's next reservation.
-        var demands: [Taker: Int] = [:]
+        var demands: [Claimant: Int] = [:]
 
         /// Free places that are kept for takers while intake waits.
         var left = 0
@@ -81,7 +81,7 @@ final class InFlight: Sendable {
     /// Reserves free places, up to a number, and returns how many it got.
     ///
     /// Leaves a share for each other taker that has a demand.
-    func reserve(upTo most: Int, for taker: Taker) -> Int {
+    func reserve(upTo most: Int, for taker: Claimant) -> Int {
         defer { signal.send() }
         return places.withLock { places in
             places.demands[taker] = nil
@@ -122,7 +122,7 @@ final class InFlight: Sendable {
     /// Ends a reservation: converts places to sends in flight and frees the rest.
     ///
     /// `taker` is the taker that reserved and will soon reserve again.
-    func claim(_ count: Int, of reserved: Int, for taker: Taker? = nil) {
+    func claim(_ count: Int, of reserved: Int, for taker: Claimant? = nil) {
         places.withLock { places in
             places.reserved -= reserved
             places.held += count

@@ -83,7 +83,7 @@ struct Intake: Service {
     private func recordAndPassOn(
         _ screened: ScreenedRecords,
         reserved: Int,
-        for taker: InFlight.Taker? = nil
+        for taker: InFlight.Claimant? = nil
     ) async -> [Candidate]? {
         let start = ContinuousClock.now
         let records = screened.candidates.map(\.record)
@@ -131,7 +131,7 @@ struct Intake: Service {
 
     /// Logs the rules that let a request pass and are configured to be recorded.
     private func report(_ candidate: Candidate) {
-        guard candidate.possiblyPassed.contains(where: { !$0.notes.isEmpty }) else { return }
+        guard candidate.possibleOutcomes.contains(where: { !$0.notes.isEmpty }) else { return }
         guard let passed = candidate.at(.now).passed else { return }
         for rule in passed.notes {
             context.logger.log(
@@ -160,7 +160,7 @@ extension Intake {
             let room = context.inFlight.reserve(upTo: min(count, largestBatch), for: .waitingRecords)
             let tried = waiting.next(upTo: room)
             let screened = await screen.screen(tried.map(\.record))
-            let taker: InFlight.Taker? = room < count ? .waitingRecords : nil
+            let taker: InFlight.Claimant? = room < count ? .waitingRecords : nil
             guard let locked = await recordAndPassOn(screened, reserved: room, for: taker) else { return }
             waiting.tried(tried, leaving: Set(locked.map(\.place)))
             commits.positions.append(tried.map(\.position))

@@ -105,7 +105,7 @@ package struct KafkaRecordSource: RecordSource, Service {
             case .recordsLost(let partition, let offsets):
                 logger.log(events.recordsLost, Self.fields(of: offsets, in: partition))
             case .producerTimes(let topic): logger.log(events.producerTimes, [.topic: .text(topic)])
-            case .topicMadeAnew(let topic): logger.log(events.topicMadeAnew, [.topic: .text(topic)])
+            case .topicRecreated(let topic): logger.log(events.topicRecreated, [.topic: .text(topic)])
             case .groupShared(let conflict):
                 logger.log(events.groupShared, [.group: .text(consumer.groupID), .reason: .text(conflict.rawValue)])
             case .cannotRead(let error):
@@ -154,7 +154,7 @@ package final class Membership: Sendable {
         case .assigned: state.withLock { $0 = true }
         case .lost: state.withLock { $0 = false }
         case .revoked, .brokersUnreachable, .brokersReachable, .cannotRead, .partitionReadsAgain, .readsAgain,
-            .error, .recordsLost, .producerTimes, .topicMadeAnew, .groupShared:
+            .error, .recordsLost, .producerTimes, .topicRecreated, .groupShared:
             break
         }
     }

@@ -56,7 +56,7 @@ final class LedgerRetry: Sendable {
         /// Until a time from which other workers take over, such as the end of a lease.
         case until(ContinuousClock.Instant)
 
-        fileprivate var goesOn: Bool {
+        fileprivate var continues: Bool {
             switch self {
             case .once: false
             case .untilStopped: !Task.isShuttingDownGracefully
@@ -80,7 +80,7 @@ final class LedgerRetry: Sendable {
                 return value
             } catch {
                 noteFailure(stage, error)
-                guard !Task.isCancelled, span.goesOn else { return nil }
+                guard !Task.isCancelled, span.continues else { return nil }
                 // No notification says that a database is back, so poll. A cancelled sleep ends at once, and one
                 // attempt follows.
                 try? await Task.sleep(for: delay * Double.random(in: 0.5...1))

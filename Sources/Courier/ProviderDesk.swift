@@ -20,7 +20,7 @@ final class ProviderDesk: Service {
     private let rates: any ProviderRates
     private let board: Mutex<HealthBoard>
     /// The sends that wait for rate-limit tokens; nil once no more tokens are requested.
-    private let turns: Mutex<ProviderTurns<Waiter>?>
+    private let tokens: Mutex<ProviderTokens<Waiter>?>
     private let limited: Set<String>
     private let signal = Signal()
     private let workerID: String
@@ -41,7 +41,7 @@ final class ProviderDesk: Service {
         idempotent = Set(providers.filter(\.value.isIdempotent).keys)
         limited = Set(limits.keys)
         board = Mutex(HealthBoard(channels: providers.mapValues(\.channel), probeLimit: callDeadline * 3 / 2))
-        turns = Mutex(ProviderTurns(rates: limits, at: .now))
+        tokens = Mutex(ProviderTokens(rates: limits, at: .now))
     }
 }
 
@@ -77,7 +77,7 @@ extension ProviderDesk {
     /// True when some provider is paused, or has more waiting sends than tokens.
     var hasPause: Bool {
         let now = ContinuousClock.now
-        return board.withLock { $0.hasPause(at: now) } || turns.withLock { $0?.isOverfull(at: now) ?? false }
+        return board.withLock { $0.hasPause(at: now) } || tokens.withLock { $0?.isOverfull(at: now) ?? false }
     }
 
     /// The time until a provider accepts messages again; nil when it does now.
@@ -120,19 +120,19 @@ extension ProviderDesk {
 
 extension ProviderDesk {
     /// Maximum wait for a rate-limit token before the send moves to the next provider or is released.
-    static let patience = ProviderTurns<Waiter>.patience
+    static let maxWait = ProviderTokens<Waiter>.maxWait
 
     /// Maximum delay of a send that got no token.
-    static let longestAbsence = ProviderTurns<Waiter>.longestAbsence
+    static let longestAbsence = ProviderTokens<Waiter>.longestAbsence
 
     func isLimited(_ name: String) -> Bool { limited.contains(name) }
 
-    /// Waits for a rate-limit token; false when none is available within `patience`.
-    func turn(_ name: String) async -> Bool {
+    /// Waits for a rate-limit token; false when none is available within `maxWait`.
+    func waitForToken(_ name: String) async -> Bool {
         guard isLimited(name) else { return true }
         let now = ContinuousClock.now
         return await withCheckedContinuation { (waiter: Waiter) in
-            switch turns.withLock({ $0?.enter(name, waiter, until: now + Self.patience, at: now) }) {
+            switch tokens.withLock({ $0?.enter(name, waiter, until: now + Self.maxWait, at: now) }) {
             case .go: waiter.resume(returning: true)
             case .waits: signal.send()
             case .isFull, nil: waiter.resume(returning: false)
@@ -141,8 +141,8 @@ extension ProviderDesk {
     }
 
     /// The delay before a send that got no token is retried.
-    func sendAway(from name: String) -> Duration {
-        turns.withLock { $0?.sendAway(from: name, at: .now) } ?? Self.patience
+    func retryAfter(from name: String) -> Duration {
+        tokens.withLock { $0?.retryAfter(from: name, at: .now) } ?? Self.maxWait
     }
 
     /// Requests rate-limit tokens from the fleet's shared limits while sends wait for them.
@@ -151,41 +151,41 @@ extension ProviderDesk {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 while !Task.isCancelled {
-                    let wanted = self.turns.withLock { $0?.wanted(at: .now) ?? [:] }
-                    // In a task of its own: a slow answer must not extend the wait of any send beyond `patience`.
+                    let wanted = self.tokens.withLock { $0?.wanted(at: .now) ?? [:] }
+                    // In a task of its own: a slow answer must not extend the wait of any send beyond `maxWait`.
                     if !wanted.isEmpty { group.addTask { await self.ask(for: wanted) } }
-                    let expired = self.turns.withLock { $0?.expired(at: .now) ?? [] }
+                    let expired = self.tokens.withLock { $0?.expired(at: .now) ?? [] }
                     for waiter in expired { waiter.resume(returning: false) }
                     await self.waitForWork()
                 }
             }
         }
         // No more tokens are requested: release the remaining waiters, so that another worker takes their sends.
-        let left = turns.withLock { turns in
-            defer { turns = nil }
-            return turns?.expired(at: .now + .seconds(3600)) ?? []
+        let left = tokens.withLock { tokens in
+            defer { tokens = nil }
+            return tokens?.expired(at: .now + .seconds(3600)) ?? []
         }
         for waiter in left { waiter.resume(returning: false) }
     }
 
-    private func ask(for wanted: [String: TurnRequest]) async {
+    private func ask(for wanted: [String: TokenRequest]) async {
         do {
-            let grants = try await rates.takeTurns(wanted)
-            for waiter in turns.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: true) }
+            let grants = try await rates.takeTokens(wanted)
+            for waiter in tokens.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: true) }
         } catch {
-            turns.withLock { $0?.failed(wanted.keys, at: .now) }
+            tokens.withLock { $0?.failed(wanted.keys, at: .now) }
             logger.log(.providerTurnsFailed, [.error: LogValue(error)])
         }
     }
 
     /// Waits until a send begins to wait for a token, or the next timeout is due.
     private func waitForWork() async {
-        guard let next = turns.withLock({ $0?.nextEvent }) else {
+        guard let next = tokens.withLock({ $0?.nextEvent }) else {
             _ = await signal.wait()
             return
         }
         // Timeouts send no signal, so sleep for one interval at most; waiters that arrive meanwhile are served then.
-        let soon = ContinuousClock.now + ProviderTurns<Waiter>.interval
+        let soon = ContinuousClock.now + ProviderTokens<Waiter>.interval
         try? await Task.sleep(until: max(min(next, soon), .now + .milliseconds(5)), clock: .continuous)
     }
 }

@@ -44,11 +44,11 @@ struct Publish: Sendable {
     }
 
     /// Wakes `CatchUp` to read the table.
-    let look = Signal()
+    let recheck = Signal()
 
     /// Wakes `CatchUp` once an interval, since the expiry of a dead worker's lease sends no signal.
     func tick() {
-        look.send()
+        recheck.send()
         endings.append([.time])
     }
 
@@ -81,11 +81,11 @@ struct Publish: Sendable {
     ///
     /// A stopping worker produces no next records, and leaves them in the table.
     func settle(_ batch: [Answer]) async {
-        let goesOn = !context.outbox.isFinished
+        let continues = !context.outbox.isFinished
         var next: [OutboxRecord] = []
         var left: [Unacknowledged.Left] = []
         for answer in batch {
-            let continuation = unacknowledged.end(answer.record, Self.outcome(answer.failure), goesOn: goesOn)
+            let continuation = unacknowledged.end(answer.record, Self.outcome(answer.failure), continues: continues)
             if let record = continuation.next { next.append(record) }
             if let stream = continuation.left { left.append(stream) }
         }
@@ -139,7 +139,7 @@ struct Publish: Sendable {
             }
         }
         if !published.isEmpty || isLookDue { await delete(published) }
-        await giveBack(left)
+        await release(left)
     }
 
     /// Deletes published records from the table.
@@ -152,17 +152,17 @@ struct Publish: Sendable {
         guard let doOthersWait else { return }
         if !records.isEmpty { context.observe(.publishForgotten) }
         let isOver = records.isEmpty || records.contains { !unacknowledged.contains($0.stream) }
-        if doOthersWait, isOver { look.send() }
+        if doOthersWait, isOver { recheck.send() }
     }
 
     /// Shortens the leases of records that the broker did not accept, so that they are retried soon after the topic
     /// recovers and not only when the lease expires.
-    private func giveBack(_ left: [Unacknowledged.Left]) async {
+    private func release(_ left: [Unacknowledged.Left]) async {
         // Streams that were claimed again meanwhile are in flight.
         let left = left.filter { !unacknowledged.contains($0.record.stream) }
         for (pause, left) in Dictionary(grouping: left, by: \.pause) {
             let isDone = await context.retry.run(.catchUp, .once) {
-                try await context.ledger.giveBack(left.map(\.record), after: pause)
+                try await context.ledger.release(left.map(\.record), after: pause)
                 return true
             }
             if isDone == true { unacknowledged.leave(left) }

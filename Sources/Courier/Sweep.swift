@@ -107,7 +107,7 @@ struct MaintenanceNotice {
     private static let pause = Duration.seconds(600)
 
     private var isOverdue = false
-    private var toldAt: ContinuousClock.Instant?
+    private var reportedAt: ContinuousClock.Instant?
 
     /// Records the age of the last successful maintenance; true when it is to be logged.
     ///
@@ -119,8 +119,8 @@ struct MaintenanceNotice {
         }
         defer { isOverdue = true }
         guard isOverdue else { return false }
-        if let toldAt, now - toldAt < Self.pause { return false }
-        toldAt = now
+        if let reportedAt, now - reportedAt < Self.pause { return false }
+        reportedAt = now
         return true
     }
 }

@@ -168,14 +168,14 @@ final class Unacknowledged: Sendable {
         var left: Left?
     }
 
-    /// Removes an answered record; returns the next one of its stream when `goesOn`.
+    /// Removes an answered record; returns the next one of its stream when `continues`.
     ///
     /// A rejected record is retried if it was claimed from the table again meanwhile. If nothing is to be produced, the
     /// rest of the stream stays in the table.
     func end(
         _ record: OutboxRecord,
         _ outcome: Outcome,
-        goesOn: Bool,
+        continues: Bool,
         now: ContinuousClock.Instant = .now
     ) -> Continuation {
         let continuation = state.withLock { state in
@@ -189,7 +189,7 @@ final class Unacknowledged: Sendable {
             let isFollowed = isDelivered && !run.following.isEmpty && now < run.end
             let rest = isFollowed ? run.following : isDelivered ? Array(run.again.dropFirst()) : run.again
             let end = isFollowed ? run.end : run.againEnd
-            guard goesOn, outcome != .failed, let next = rest.first, now < end else {
+            guard continues, outcome != .failed, let next = rest.first, now < end else {
                 return Continuation(left: isLast ? nil : left)
             }
             var going = Run(next, to: run.destination, until: end)

@@ -47,7 +47,7 @@ final class WaitingRecords: Sendable {
         let keys = Set(records.compactMap(\.key))
         var (free, waiting) = ([Candidate](), [Candidate]())
         for candidate in candidates {
-            let waits = keys.contains(candidate.key) || candidate.possiblyPassed.contains { slots.contains($0.slot) }
+            let waits = keys.contains(candidate.key) || candidate.possibleOutcomes.contains { slots.contains($0.slot) }
             if waits { waiting.append(candidate) } else { free.append(candidate) }
         }
         return (free, waiting)
@@ -105,7 +105,7 @@ package struct WaitingRecord: Sendable {
         self.position = position
         record = candidate.record
         place = candidate.place
-        slots = candidate.possiblyPassed.map(\.slot)
+        slots = candidate.possibleOutcomes.map(\.slot)
         key = candidate.key
     }
 

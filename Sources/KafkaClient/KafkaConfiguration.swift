@@ -33,7 +33,7 @@ package struct KafkaConfiguration: Sendable, CustomStringConvertible, CustomRefl
         case unknownName, invalidValue
 
         /// A number with other text around it, of which librdkafka would read a part and ignore the rest.
-        case noWholeNumber
+        case notInteger
     }
 
     /// The client name in brokers' logs and groups; short, since librdkafka below 2.5 reads past a long one.

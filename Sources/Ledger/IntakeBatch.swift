@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// A batch of requests: the candidates to decide now with their keys, and those that are set aside.

@@ -35,7 +35,7 @@ struct LockedKeys: Sendable {
         var slots = Set<SlotKey>()
         return candidates.filter { candidate in
             let isTooLate = rules.isTooLate(candidate, at: now)
-            let passed = isTooLate ? [] : candidate.possiblyPassed
+            let passed = isTooLate ? [] : candidate.possibleOutcomes
             let isBehind = keys.contains(candidate.key) || passed.contains { slots.contains($0.slot) }
             let needsLocked =
                 isTooLate ? holders[candidate.key.digest.value] == Self.inserting : needsHeld(candidate.key, passed)
@@ -164,7 +164,7 @@ extension PostgresLedger {
             let rows = try transaction.run([LockedKeys.uncommitted("request", requests)])[0]
             for row in rows { found.holders[try row.uuid(0)] = LockedKeys.inserting }
         }
-        let others = keys.requests.filter { found.holders[$0.key.digest.value] == nil }.flatMap(\.possiblyPassed)
+        let others = keys.requests.filter { found.holders[$0.key.digest.value] == nil }.flatMap(\.possibleOutcomes)
         let persons = Set(others.map(\.slot.person.digest.value)).subtracting(locked.existing)
         let free = Set(windows.map(\.digest.value)).subtracting(locked.existing)
         let addresses = Set(others.flatMap(\.limits).map(\.digest.value)).intersection(free)
@@ -230,7 +230,7 @@ extension Candidate {
     /// The keys of the rows that its decision may need.
     fileprivate var lockableKeys: [UInt128] {
         [key.digest.value]
-            + possiblyPassed.flatMap { passed in
+            + possibleOutcomes.flatMap { passed in
                 [passed.slot.person.digest.value]
                     + (passed.testNumber == nil ? passed.limits.map(\.digest.value) : [])
             }

@@ -270,7 +270,7 @@ extension PostgresLedger {
         return [setting] + statements + [isAnyParked(behind: streams)]
     }
 
-    package func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws {
+    package func release(_ records: [OutboxRecord], after pause: Duration) async throws {
         let plan = openPacks.plan(splitting: records.map { OutboxKey($0) })
         let unpack = plan.split.isEmpty ? [] : [Self.unpack(plan.split)]
         let statements = unpack + [Self.shortenLeases(of: records.map(\.stream), to: pause)]

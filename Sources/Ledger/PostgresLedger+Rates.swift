@@ -11,19 +11,19 @@ extension PostgresLedger: ProviderRates {
     /// second.
     static let burst = Duration.milliseconds(100)
 
-    package func takeTurns(_ wanted: [String: TurnRequest]) async throws -> [String: TurnGrant] {
+    package func takeTokens(_ wanted: [String: TokenRequest]) async throws -> [String: TokenGrant] {
         guard !wanted.isEmpty else { return [:] }
         let statement = Self.take(wanted)
         let rows = try await pool.withSession { session in try session.execute(statement) }
-        var grants: [String: TurnGrant] = [:]
+        var grants: [String: TokenGrant] = [:]
         for row in rows {
             let provider = try row.text(0)
             guard let rate = wanted[provider]?.rate else { continue }
             // The tokens taken ahead of the next one, and that one itself, must fit into the burst.
             let ahead = Duration.microseconds(try row.int64(2))
-            let turn = rate.turn
-            let next = max(.zero, ahead + turn - max(Self.burst, turn))
-            grants[provider] = TurnGrant(count: Int(try row.int32(1)), nextAfter: next)
+            let interval = rate.interval
+            let next = max(.zero, ahead + interval - max(Self.burst, interval))
+            grants[provider] = TokenGrant(count: Int(try row.int32(1)), nextAfter: next)
         }
         return grants
     }
@@ -32,7 +32,7 @@ extension PostgresLedger: ProviderRates {
     ///
     /// It uses the start of the statement, before it waits for the lock, as its time. So a statement that waited gets
     /// too few tokens, never too many, and the next one compensates.
-    static func take(_ wanted: [String: TurnRequest]) -> Statement {
+    static func take(_ wanted: [String: TokenRequest]) -> Statement {
         let rows = wanted.sorted { $0.key < $1.key }
         return Statement(
             """
@@ -89,5 +89,5 @@ extension RateLimit {
     fileprivate var boundedMicroseconds: Int64 { min(max(per.microseconds, 1), 86_400_000_000) }
 
     /// The time per token, rounded up.
-    fileprivate var turn: Duration { .microseconds((boundedMicroseconds + boundedCount - 1) / boundedCount) }
+    fileprivate var interval: Duration { .microseconds((boundedMicroseconds + boundedCount - 1) / boundedCount) }
 }

@@ -78,7 +78,7 @@ extension PostgresLedger {
             held: reported.existing.filter { !free.contains($0.reference.id) },
             verifications: verifications,
             now: reported.now,
-            settings: .init(source: settings.source, grace: settings.receiptGrace)
+            settings: settings
         )
         let pack = Pack(behind: try Self.verificationIDs(locked[1]))
         let outbox = try commit(

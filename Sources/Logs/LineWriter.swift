@@ -9,7 +9,7 @@ import Glibc
 /// completed before the next one, so that every line starts at a line's beginning.
 struct LineWriter {
     private let descriptor: Int32
-    private let patience: Duration
+    private let maxWait: Duration
     private var remainder: ArraySlice<UInt8> = []
     private var isStalled = false
 
@@ -19,10 +19,10 @@ struct LineWriter {
     /// The bytes that a writable pipe accepts without blocking: PIPE_BUF on Linux (POSIX).
     private static let pieceSize = 4096
 
-    /// Creates a writer that waits up to `patience`, once, for a reader that has stopped reading.
-    init(descriptor: Int32, patience: Duration = .milliseconds(200)) {
+    /// Creates a writer that waits up to `maxWait`, once, for a reader that has stopped reading.
+    init(descriptor: Int32, maxWait: Duration = .milliseconds(200)) {
         self.descriptor = descriptor
-        self.patience = patience
+        self.maxWait = maxWait
     }
 
     /// Writes a line with its line break, or drops it; false then.
@@ -40,7 +40,7 @@ struct LineWriter {
     }
 
     /// Writes a line about the dropped lines, and resets their number if it succeeds.
-    mutating func tellDropped(_ line: (Int) -> [UInt8]) {
+    mutating func writeDropped(_ line: (Int) -> [UInt8]) {
         guard dropped > 0, isWritable(within: .zero) else { return }
         let count = dropped
         dropped = write(line(count)) ? 0 : count
@@ -50,7 +50,7 @@ struct LineWriter {
     private mutating func send(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var rest = bytes
         while !rest.isEmpty {
-            guard isWritable(within: isStalled ? .zero : patience) else {
+            guard isWritable(within: isStalled ? .zero : maxWait) else {
                 isStalled = true
                 return rest
             }

@@ -78,7 +78,7 @@ extension LogValue {
     /// True for an object that contains only zeros, which is omitted for people.
     fileprivate var saysNothing: Bool {
         guard case .object(let members) = self else { return false }
-        return !members.contains(where: \.saysSomething)
+        return !members.contains(where: \.isInformative)
     }
 
     /// The value for people: a text with spaces in quotes, an object in braces without zeros.
@@ -88,7 +88,7 @@ extension LogValue {
         case .integer(let number): number.description
         case .number(let number): number.description
         case .flag(let flag): flag.description
-        case .object(let members): "{\(members.lazy.filter(\.saysSomething).map(\.plainText).joined(separator: " "))}"
+        case .object(let members): "{\(members.lazy.filter(\.isInformative).map(\.plainText).joined(separator: " "))}"
         }
     }
 }
@@ -110,7 +110,7 @@ extension String {
 }
 
 extension LogMember {
-    fileprivate var saysSomething: Bool { value != .integer(0) && !value.saysNothing }
+    fileprivate var isInformative: Bool { value != .integer(0) && !value.saysNothing }
 
     fileprivate var plainText: String { "\(name)=\(value.plainText)" }
 }

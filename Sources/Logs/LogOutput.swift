@@ -65,7 +65,7 @@ package final class LogOutput: Sendable {
 
     /// Reports dropped and suppressed lines as soon as possible.
     private func writeNotes(_ state: inout State) {
-        state.writer.tellDropped { count in
+        state.writer.writeDropped { count in
             bytes(.logDropped, [LogMember(LogField.dropped.rawValue, LogValue(count))])
         }
         for (key, count) in state.throttle.ended(at: .now) {

@@ -22,7 +22,7 @@ final class OutageSigns: Sendable {
         last.withLock { $0.contention = .now }
     }
 
-    func wereSeen(within time: Duration) -> Bool {
+    func occurred(within time: Duration) -> Bool {
         last.withLock(\.outage).map { .now - $0 < time } ?? false
     }
 

@@ -61,7 +61,7 @@ struct PoolStateMachine<Waiter, Closer> {
         return waiters.remove(at: index).waiter
     }
 
-    mutating func giveBack(_ connection: Int) -> ReturnAction {
+    mutating func release(_ connection: Int) -> ReturnAction {
         if !waiters.isEmpty { return .lend(connection, to: waiters.removeFirst().waiter) }
         free.append(connection)
         guard isClosing, free.count == size else { return .none }

@@ -31,7 +31,7 @@ package final class PostgresPool: Sendable {
     /// wait is cancelled.
     package func withSession<Result: Sendable>(_ body: @Sendable (Session) throws -> Result) async throws -> Result {
         let index = try await lease()
-        defer { giveBack(index) }
+        defer { release(index) }
         return try await connections[index].run(body)
     }
 
@@ -56,7 +56,7 @@ package final class PostgresPool: Sendable {
     ///
     /// A sign is a lost or replaced connection, or an error that is not the fault of the work. A connection that never
     /// could be opened, since the server allows no more, says nothing about the others.
-    package func sawOutage(within time: Duration) -> Bool { signs.wereSeen(within: time) }
+    package func sawOutage(within time: Duration) -> Bool { signs.occurred(within: time) }
 
     /// True after a lock conflict or a statement timeout within the given time.
     package func sawContention(within time: Duration) -> Bool { signs.sawContention(within: time) }
@@ -67,11 +67,11 @@ package final class PostgresPool: Sendable {
         switch state.withLock({ $0.lease() }) {
         case .lend(let index): return index
         case .refuse: throw PostgresError(.closed)
-        case .wait: return try await standInLine()
+        case .wait: return try await enqueueWaiter()
         }
     }
 
-    private func standInLine() async throws -> Int {
+    private func enqueueWaiter() async throws -> Int {
         let id = state.withLock { $0.makeIdentifier() }
         async let _ = expire(id)
         return try await withTaskCancellationHandler {
@@ -104,8 +104,8 @@ package final class PostgresPool: Sendable {
         state.withLock { $0.remove(id) }?.resume(throwing: error)
     }
 
-    private func giveBack(_ index: Int) {
-        switch state.withLock({ $0.giveBack(index) }) {
+    private func release(_ index: Int) {
+        switch state.withLock({ $0.release(index) }) {
         case .none: break
         case .lend(let index, let waiter): waiter.resume(returning: index)
         case .closed(let closers): for closer in closers { closer.resume() }

@@ -23,7 +23,7 @@ package final class Session {
         statementTimeout = configuration.statementTimeout
         onAnswer = configuration.onAnswer
         if configuration.hasSettings {
-            try holdSettings(configuration)
+            try pinSettings(configuration)
             try limitTransactions(configuration.transactionTimeout)
         }
     }
@@ -32,7 +32,7 @@ package final class Session {
     package var announcedProcess: Int32 { connection.announcedProcess }
 
     /// Sets the settings by statements if a pooler dropped them at the start, and verifies them.
-    private func holdSettings(_ configuration: PostgresConfiguration) throws(PostgresError) {
+    private func pinSettings(_ configuration: PostgresConfiguration) throws(PostgresError) {
         let mark = PostgresConfiguration.mark
         guard connection.reported(mark.name) != mark.value else { return }
         let settings = configuration.sessionSettings

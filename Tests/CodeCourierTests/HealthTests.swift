@@ -29,7 +29,7 @@ struct HealthTests {
             process: 7,
             policyVersion: "test.1",
             standing: standing,
-            patience: 30,
+            maxWait: 30,
             waitingFor: waitingFor,
             isStopping: isStopping
         )
@@ -117,12 +117,12 @@ struct HealthTests {
         let heartbeat = try Heartbeat(path: path, environment: [:], logger: quiet)
         let file = HealthFile(path: path)
         #expect(try file.state().waitingFor == [.postgres, .kafka])
-        heartbeat.look(standing: ["intake": 1], waitingFor: [], policyVersion: "test.2")
+        heartbeat.observe(standing: ["intake": 1], waitingFor: [], policyVersion: "test.2")
         #expect(try file.state().standing == ["intake": 1])
         #expect(try file.state().policyVersion == "test.2")
         #expect(file.verdict(at: .now).isReady)
         heartbeat.stop()
-        heartbeat.look(standing: [:], waitingFor: [], policyVersion: "test.2")
+        heartbeat.observe(standing: [:], waitingFor: [], policyVersion: "test.2")
         #expect(try file.state().isStopping)
         heartbeat.end()
         #expect(throws: TextFile.Unreadable.self) { try file.state() }

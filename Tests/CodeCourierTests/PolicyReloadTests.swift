@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Courier
+import Formats
 import FoundationEssentials
 import Glibc
 import TestSupport

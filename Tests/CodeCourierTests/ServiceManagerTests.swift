@@ -17,7 +17,7 @@ struct ServiceManagerTests {
             process: 7,
             policyVersion: "test.1",
             standing: ["intake": late ? 30 : 2],
-            patience: 30,
+            maxWait: 30,
             waitingFor: waitingFor,
             isStopping: false
         )
@@ -26,33 +26,33 @@ struct ServiceManagerTests {
     @Test func `a start waits for what is needed, asks for time while it gets on, and is over once`() {
         var notices = ServiceNotices()
         #expect(
-            notices.look(Self.state([.kafka])) == [
+            notices.observe(Self.state([.kafka])) == [
                 "EXTEND_TIMEOUT_USEC=30000000", "WATCHDOG=1", "STATUS=waiting for kafka",
             ]
         )
-        #expect(notices.look(Self.state([.kafka])) == ["EXTEND_TIMEOUT_USEC=30000000", "WATCHDOG=1"])
-        let stalled = notices.look(Self.state([.kafka], late: true))
+        #expect(notices.observe(Self.state([.kafka])) == ["EXTEND_TIMEOUT_USEC=30000000", "WATCHDOG=1"])
+        let stalled = notices.observe(Self.state([.kafka], late: true))
         #expect(stalled == ["STATUS=intake did not get on for 30 s or longer"])
         let ready = ["READY=1", "WATCHDOG=1", "STATUS=at work, policy test.1"]
-        #expect(notices.look(Self.state()) == ready)
-        #expect(notices.look(Self.state()) == ["WATCHDOG=1"])
+        #expect(notices.observe(Self.state()) == ready)
+        #expect(notices.observe(Self.state()) == ["WATCHDOG=1"])
     }
 
     @Test func `the watchdog hears nothing from a worker that does not get on`() {
         var notices = ServiceNotices()
-        _ = notices.look(Self.state())
-        #expect(notices.look(Self.state(late: true)) == ["STATUS=intake did not get on for 30 s or longer"])
-        #expect(notices.look(Self.state(late: true)) == [])
-        #expect(notices.look(Self.state()) == ["WATCHDOG=1", "STATUS=at work, policy test.1"])
+        _ = notices.observe(Self.state())
+        #expect(notices.observe(Self.state(late: true)) == ["STATUS=intake did not get on for 30 s or longer"])
+        #expect(notices.observe(Self.state(late: true)) == [])
+        #expect(notices.observe(Self.state()) == ["WATCHDOG=1", "STATUS=at work, policy test.1"])
         // An unavailable dependency is no reason to restart the worker.
-        #expect(notices.look(Self.state([.postgres])) == ["WATCHDOG=1", "STATUS=waiting for postgres"])
+        #expect(notices.observe(Self.state([.postgres])) == ["WATCHDOG=1", "STATUS=waiting for postgres"])
     }
 
     @Test func `a reload is told with its time, and only of a worker that has started and is not stopping`() {
         var notices = ServiceNotices()
         let now = MonotonicTime(microseconds: 5)
         #expect(notices.beginReload(at: now) + notices.endReload() == [])
-        _ = notices.look(Self.state())
+        _ = notices.observe(Self.state())
         #expect(notices.beginReload(at: now) == ["RELOADING=1", "MONOTONIC_USEC=5"])
         #expect(notices.endReload() == ["READY=1"])
         #expect(notices.stop() == ["STOPPING=1", "STATUS=stopping"])
@@ -62,7 +62,7 @@ struct ServiceManagerTests {
     @Test func `a stop before the start is over does not make it ready`() {
         var notices = ServiceNotices()
         _ = notices.stop()
-        #expect(notices.look(Self.state()).contains("READY=1") == false)
+        #expect(notices.observe(Self.state()).contains("READY=1") == false)
     }
 
     /// Runs with a path and with an abstract socket name.
@@ -84,7 +84,7 @@ struct ServiceManagerTests {
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let environment = ["NOTIFY_SOCKET": "\(folder.path)/notify"]
         let heartbeat = try Heartbeat(path: nil, environment: environment, logger: quiet)
-        heartbeat.look(standing: [:], waitingFor: [], policyVersion: "test.1")
+        heartbeat.observe(standing: [:], waitingFor: [], policyVersion: "test.1")
         heartbeat.beginReload()
         heartbeat.endReload()
         heartbeat.stop()

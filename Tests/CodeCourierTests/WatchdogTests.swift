@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct WatchdogTests {
     @Test func `what stands still for too long has stalled, and what changes or is gone has not`() {
-        var looks = Watchdog.Looks(patience: 3)
+        var looks = Watchdog.Observations(maxWait: 3)
         for round in 0..<3 {
             #expect(looks.stalled(["poll": round, "intake": 7, "record": 1]) == [])
         }
@@ -29,7 +29,7 @@ import Testing
         let watchdog = Watchdog(
             pulses: { ["intake": 1] },
             interval: .milliseconds(20),
-            patience: 5,
+            maxWait: 5,
             onStall: { stalled in
                 told.withLock { $0 = stalled }
                 signal.yield()

@@ -81,9 +81,9 @@ struct YAMLMergeKeyTests {
             return "l\(level): &l\(level) { <<: [\(below)] }"
         }
         let lines = self.faults("{ l0: &l0 { appName: a }, \(levels.joined(separator: ", ")), <<: *l7 }")
-        let isTold = lines.contains {
+        let isReported = lines.contains {
             $0.hasPrefix("policy.yaml:") && $0.contains("tenants.second: brings in more than 10000 keys")
         }
-        #expect(isTold, "\(lines)")
+        #expect(isReported, "\(lines)")
     }
 }

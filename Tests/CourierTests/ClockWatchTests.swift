@@ -13,9 +13,9 @@ import Verification
 @Suite struct ClockWatchTests {
     @Test func `a clock is told of when it goes wrong, again while it is, and when it is right`() throws {
         let pause = Double(try #require(LoggedEvent.clockHeld.interval).components.seconds)
-        var standing = ClockStanding()
+        var standing = ClockState()
         let start = ContinuousClock.now
-        func take(_ seconds: Double, after time: Double) -> ClockStanding.Step? {
+        func take(_ seconds: Double, after time: Double) -> ClockState.Step? {
             standing.take(.seconds(seconds), at: start + .seconds(time))
         }
         #expect(take(0, after: 0) == nil)

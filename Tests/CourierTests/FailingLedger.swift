@@ -11,7 +11,7 @@ import Verification
 final class FailingLedger: Ledger {
     enum Method: String, CaseIterable, Sendable {
         case intake, markDispatching, record, release, sweepSends, sweepExpired, sweepOutbox, published
-        case giveBack, maintain, recall
+        case releaseRecords, maintain, recall
         case receive, sweepReceipts
     }
 
@@ -168,7 +168,7 @@ extension FailingLedger {
         }
         return try perform(.intake) { state in
             let waiting = candidates.filter { candidate in
-                let id = candidate.possiblyPassed.first.flatMap { state.ledger.slots[$0.slot] }
+                let id = candidate.possibleOutcomes.first.flatMap { state.ledger.slots[$0.slot] }
                 return id.map(state.locked.contains) ?? false
             }
             let places = Set(waiting.map(\.place))
@@ -277,12 +277,12 @@ extension FailingLedger {
         }
     }
 
-    func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws {
-        try perform(.giveBack) { $0.outbox.giveBack(records.map(\.stream)) }
+    func release(_ records: [OutboxRecord], after pause: Duration) async throws {
+        try perform(.releaseRecords) { $0.outbox.release(records.map(\.stream)) }
     }
 
     func recall(_ streams: [UUIDValue], within limit: Duration) async throws {
-        try perform(.recall) { $0.outbox.giveBack(streams) }
+        try perform(.recall) { $0.outbox.release(streams) }
     }
 
     func maintain() async throws -> Duration {

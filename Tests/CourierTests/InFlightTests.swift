@@ -24,7 +24,7 @@ import Testing
     }
 
     /// Uses all places that a takeover can reserve, and returns their number.
-    private func takeAll(_ inFlight: InFlight, for taker: InFlight.Taker = .takeover) -> Int {
+    private func takeAll(_ inFlight: InFlight, for taker: InFlight.Claimant = .takeover) -> Int {
         let reserved = inFlight.reserve(upTo: 10, for: taker)
         inFlight.claim(reserved, of: reserved, for: taker)
         return reserved

@@ -43,7 +43,7 @@ struct MemoryOutbox {
         entries.removeAll { records.contains($0.record) }
     }
 
-    mutating func giveBack(_ streams: [UUIDValue]) {
+    mutating func release(_ streams: [UUIDValue]) {
         let streams = Set(streams)
         for index in entries.indices where streams.contains(entries[index].record.stream) {
             entries[index].isHeld = false

@@ -15,8 +15,8 @@ final class MemoryRates: ProviderRates {
         isOpen.withLock { $0 = true }
     }
 
-    func takeTurns(_ wanted: [String: TurnRequest]) async throws -> [String: TurnGrant] {
+    func takeTokens(_ wanted: [String: TokenRequest]) async throws -> [String: TokenGrant] {
         let isOpen = isOpen.withLock(\.self)
-        return wanted.mapValues { TurnGrant(count: isOpen ? $0.count : 0, nextAfter: .milliseconds(20)) }
+        return wanted.mapValues { TokenGrant(count: isOpen ? $0.count : 0, nextAfter: .milliseconds(20)) }
     }
 }

@@ -207,9 +207,9 @@ import Verification
                 )
                 worker.source.add(records: [request])
                 try await eventually("it is answered or handed back") {
-                    let isAsked = !first.messages.isEmpty && journal.work.contains(.ledger(.record))
+                    let isRequested = !first.messages.isEmpty && journal.work.contains(.ledger(.record))
                     let handedBack = journal.work.count { $0 == .ledger(.release) }
-                    return isAsked || worker.sink.answers.count + handedBack >= offset
+                    return isRequested || worker.sink.answers.count + handedBack >= offset
                 }
                 if !first.messages.isEmpty { break }
             }

@@ -34,7 +34,7 @@ import Verification
     private func hasRoom(_ unacknowledged: Unacknowledged) -> Bool {
         let record = record(.max, 1)
         guard !begin(unacknowledged, [record]).isEmpty else { return false }
-        _ = unacknowledged.end(record, .refused, goesOn: false)
+        _ = unacknowledged.end(record, .refused, continues: false)
         return true
     }
 
@@ -44,11 +44,11 @@ import Verification
         let other = record(2, 7)
         let first = begin(unacknowledged, [run[0], other, run[1], run[2]])
         #expect(first == [run[0], other])
-        #expect(unacknowledged.end(run[0], .delivered, goesOn: true).next == run[1])
-        #expect(unacknowledged.end(other, .delivered, goesOn: true).next == nil)
+        #expect(unacknowledged.end(run[0], .delivered, continues: true).next == run[1])
+        #expect(unacknowledged.end(other, .delivered, continues: true).next == nil)
         #expect(unacknowledged.contains(run[0].stream) && !unacknowledged.contains(other.stream))
-        #expect(unacknowledged.end(run[1], .delivered, goesOn: true).next == run[2])
-        #expect(unacknowledged.end(run[2], .delivered, goesOn: true).next == nil)
+        #expect(unacknowledged.end(run[1], .delivered, continues: true).next == run[2])
+        #expect(unacknowledged.end(run[2], .delivered, continues: true).next == nil)
         #expect(!unacknowledged.contains(run[0].stream))
     }
 
@@ -59,11 +59,11 @@ import Verification
             #expect(begin(unacknowledged, [run[0]]) == [run[0]])
             for _ in 0..<2 { #expect(begin(unacknowledged, run).isEmpty) }
             #expect(hasRoom(unacknowledged), "the last look counts, and no other")
-            let next = unacknowledged.end(run[0], isDelivered ? .delivered : .refused, goesOn: true).next
+            let next = unacknowledged.end(run[0], isDelivered ? .delivered : .refused, continues: true).next
             #expect(next == (isDelivered ? run[1] : run[0]))
-            if !isDelivered { #expect(unacknowledged.end(run[0], .delivered, goesOn: true).next == run[1]) }
-            #expect(unacknowledged.end(run[1], .delivered, goesOn: true).next == run[2])
-            #expect(unacknowledged.end(run[2], .delivered, goesOn: true).next == nil)
+            if !isDelivered { #expect(unacknowledged.end(run[0], .delivered, continues: true).next == run[1]) }
+            #expect(unacknowledged.end(run[1], .delivered, continues: true).next == run[2])
+            #expect(unacknowledged.end(run[2], .delivered, continues: true).next == nil)
             #expect(!unacknowledged.contains(run[0].stream) && hasRoom(unacknowledged))
         }
     }
@@ -73,16 +73,16 @@ import Verification
         let run = (Int32(1)...3).map { record(1, $0) }
         #expect(begin(unacknowledged, run, until: .now) == [run[0]])
         #expect(begin(unacknowledged, run).isEmpty)
-        #expect(unacknowledged.end(run[0], .delivered, goesOn: true).next == run[1])
-        #expect(unacknowledged.end(run[1], .delivered, goesOn: true).next == run[2])
+        #expect(unacknowledged.end(run[0], .delivered, continues: true).next == run[1])
+        #expect(unacknowledged.end(run[1], .delivered, continues: true).next == run[2])
     }
 
     @Test func `a record that comes twice at once goes once`() {
         let unacknowledged = Unacknowledged(limit: 100)
         let run = (Int32(1)...2).map { record(1, $0) }
         #expect(begin(unacknowledged, [run[0], run[0], run[1], run[1]]) == [run[0]])
-        #expect(unacknowledged.end(run[0], .delivered, goesOn: true).next == run[1])
-        #expect(unacknowledged.end(run[1], .delivered, goesOn: true).next == nil)
+        #expect(unacknowledged.end(run[0], .delivered, continues: true).next == run[1])
+        #expect(unacknowledged.end(run[1], .delivered, continues: true).next == nil)
     }
 
     @Test func `what is taken over while an earlier record of its stream is with the broker is left in the table`() {
@@ -90,7 +90,7 @@ import Verification
         let run = (Int32(1)...2).map { record(1, $0) }
         #expect(begin(unacknowledged, [run[0]]) == [run[0]])
         #expect(begin(unacknowledged, [run[1]]).isEmpty)
-        #expect(unacknowledged.end(run[0], .delivered, goesOn: true).next == nil)
+        #expect(unacknowledged.end(run[0], .delivered, continues: true).next == nil)
         #expect(begin(unacknowledged, [run[1]]) == [run[1]])
     }
 
@@ -98,7 +98,7 @@ import Verification
         let unacknowledged = Unacknowledged(limit: 4)
         let run = (Int32(1)...4).map { record(1, $0) }
         _ = begin(unacknowledged, run)
-        #expect(unacknowledged.end(run[0], .delivered, goesOn: false).next == nil)
+        #expect(unacknowledged.end(run[0], .delivered, continues: false).next == nil)
         #expect(!unacknowledged.contains(run[0].stream) && hasRoom(unacknowledged))
     }
 
@@ -108,7 +108,7 @@ import Verification
             let run = (Int32(1)...4).map { record(1, $0) }
             #expect(begin(unacknowledged, run, until: end) == [run[0]])
             #expect(!hasRoom(unacknowledged))
-            #expect(unacknowledged.end(run[0], isDelivered ? .delivered : .refused, goesOn: true).next == nil)
+            #expect(unacknowledged.end(run[0], isDelivered ? .delivered : .refused, continues: true).next == nil)
             #expect(!unacknowledged.contains(run[0].stream) && hasRoom(unacknowledged))
         }
     }
@@ -118,10 +118,10 @@ import Verification
         let (large, small) = (record(1, 1, bytes: 10 * 1024), record(2, 1))
         #expect(begin(unacknowledged, [small, large]) == [small, large])
         #expect(!hasRoom(unacknowledged))
-        _ = unacknowledged.end(large, .delivered, goesOn: true)
+        _ = unacknowledged.end(large, .delivered, continues: true)
         #expect(hasRoom(unacknowledged))
         async let isEmpty: Void = unacknowledged.waitForAll()
-        _ = unacknowledged.end(small, .delivered, goesOn: true)
+        _ = unacknowledged.end(small, .delivered, continues: true)
         await isEmpty
     }
 }
@@ -174,26 +174,26 @@ import Verification
         #expect(
             begin(unacknowledged, [event(1001), event(1002), event(1001, 2), event(1002, 2)]).first == [event(1001)]
         )
-        let next = unacknowledged.end(event(1001), .delivered, goesOn: true, now: start).next
+        let next = unacknowledged.end(event(1001), .delivered, continues: true, now: start).next
         #expect(next == event(1001, 2))
     }
 
     @Test func `a destination without answers for two seconds takes nothing more, and others do`() {
         let unacknowledged = Unacknowledged(limit: 100)
         #expect(begin(unacknowledged, events(1001...1003) + events(2001...2001)).first.count == 4)
-        _ = unacknowledged.end(event(2001), .delivered, goesOn: true, now: start)
+        _ = unacknowledged.end(event(2001), .delivered, continues: true, now: start)
         #expect(begin(unacknowledged, events(1004...1004), after: .seconds(2)).first.count == 1)
         let beginning = begin(unacknowledged, events(1005...1005) + events(2005...2005), after: .seconds(3))
         #expect(beginning.first == events(2005...2005))
         #expect(beginning.left.map(\.record) == events(1005...1005))
-        _ = unacknowledged.end(event(1001), .delivered, goesOn: true, now: start + .seconds(4))
+        _ = unacknowledged.end(event(1001), .delivered, continues: true, now: start + .seconds(4))
         #expect(begin(unacknowledged, events(1005...1005), after: .seconds(4)).first.count == 1)
     }
 
     @Test func `after a failure one record at a time goes as a probe, until one is delivered`() {
         let unacknowledged = Unacknowledged(limit: 100)
         func end(_ stream: UInt128, _ outcome: Unacknowledged.Outcome, after time: Duration) {
-            _ = unacknowledged.end(event(stream), outcome, goesOn: true, now: start + time)
+            _ = unacknowledged.end(event(stream), outcome, continues: true, now: start + time)
         }
         _ = begin(unacknowledged, events(1001...1002))
         end(1001, .failed, after: .seconds(30))
@@ -216,7 +216,7 @@ import Verification
     @Test func `a failure is forgotten when nothing was tried for a minute`() {
         let unacknowledged = Unacknowledged(limit: 100)
         _ = begin(unacknowledged, events(1001...1001))
-        _ = unacknowledged.end(event(1001), .failed, goesOn: true, now: start)
+        _ = unacknowledged.end(event(1001), .failed, continues: true, now: start)
         #expect(unacknowledged.isSilent(now: start + .seconds(59)))
         #expect(!unacknowledged.isSilent(now: start + .seconds(60)))
         #expect(begin(unacknowledged, events(1002...1009), after: .seconds(60)).first.count == 8)
@@ -225,7 +225,7 @@ import Verification
     @Test func `a record that is refused alone makes no destination stuck`() {
         let unacknowledged = Unacknowledged(limit: 100)
         _ = begin(unacknowledged, events(1001...1001))
-        let continuation = unacknowledged.end(event(1001), .refused, goesOn: true, now: start)
+        let continuation = unacknowledged.end(event(1001), .refused, continues: true, now: start)
         #expect(continuation.left?.record == event(1001) && continuation.next == nil)
         #expect(begin(unacknowledged, events(1002...1003)).first.count == 2)
     }
@@ -240,7 +240,7 @@ import Verification
         }
         #expect(pauses == [2, 4, 8, 16, 16].map { .seconds($0) })
         #expect(unacknowledged.recall(20, now: start + .seconds(600)).isEmpty)
-        _ = unacknowledged.end(event(1001), .delivered, goesOn: true, now: start + .seconds(601))
+        _ = unacknowledged.end(event(1001), .delivered, continues: true, now: start + .seconds(601))
         let recalled = [20, 20, 20].map { unacknowledged.recall($0, now: start + .seconds(601)) }
         #expect(recalled.map(\.count) == [20, 10, 0])
         #expect(Set(recalled.joined()) == Set(events(1002...1031).map(\.stream)))
@@ -251,9 +251,9 @@ import Verification
         unacknowledged.leave(begin(unacknowledged, events(1001...1011)).left)
         for stream in UInt128(1001)...1005 {
             #expect(unacknowledged.recall(9, now: start).isEmpty)
-            _ = unacknowledged.end(event(stream), .delivered, goesOn: true, now: start)
+            _ = unacknowledged.end(event(stream), .delivered, continues: true, now: start)
         }
-        _ = unacknowledged.end(event(1006), .delivered, goesOn: true, now: start)
+        _ = unacknowledged.end(event(1006), .delivered, continues: true, now: start)
         #expect(unacknowledged.recall(9, now: start) == [event(1011).stream])
     }
 
@@ -263,10 +263,10 @@ import Verification
         _ = begin(unacknowledged, events(1001...1001) + events(2001...2001))
         #expect(!unacknowledged.isSilent(now: start + .seconds(1)))
         #expect(unacknowledged.isSilent(now: start + .seconds(3)))
-        _ = unacknowledged.end(event(2001), .delivered, goesOn: true, now: start + .seconds(4))
+        _ = unacknowledged.end(event(2001), .delivered, continues: true, now: start + .seconds(4))
         #expect(!unacknowledged.isSilent(now: start + .seconds(5)), "another one takes records")
         #expect(unacknowledged.isSilent(now: start + .seconds(7)))
-        _ = unacknowledged.end(event(1001), .delivered, goesOn: true, now: start + .seconds(8))
+        _ = unacknowledged.end(event(1001), .delivered, continues: true, now: start + .seconds(8))
         #expect(!unacknowledged.isSilent(now: start + .seconds(60)))
     }
 }

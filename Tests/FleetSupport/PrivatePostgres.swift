@@ -149,7 +149,7 @@ extension PrivatePostgres {
         guard let program = server.withLock({ $0.take() }) else { return }
         program.send(SIGCONT)
         program.send(SIGQUIT)
-        try await program.exit(within: Self.patience)
+        try await program.exit(within: Self.maxWait)
     }
 
     /// Pauses every process of the server, with all connections open.
@@ -188,7 +188,7 @@ extension PrivatePostgres {
 
 extension PrivatePostgres {
     /// Time limit for the creation of a server, which takes over half a minute while a build runs.
-    private static let patience = Duration.seconds(120)
+    private static let maxWait = Duration.seconds(120)
 
     private func run(_ program: String, _ arguments: [String]) async throws {
         try await finish(Program(arguments, executable: program, folder: folder), program)
@@ -199,7 +199,7 @@ extension PrivatePostgres {
     }
 
     private func finish(_ program: Program, _ name: String) async throws {
-        guard try await program.exit(within: Self.patience) == .code(0) else {
+        guard try await program.exit(within: Self.maxWait) == .code(0) else {
             throw Failure(description: "\(name): \(program.errors)")
         }
     }

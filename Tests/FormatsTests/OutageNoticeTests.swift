@@ -9,8 +9,8 @@ import Testing
     @Test func `an outage is told as it begins, every half minute, and when it is over`() {
         var notice = OutageNotice()
         #expect(!notice.isOn)
-        let told = (0...100).filter { notice.failed(at: start + .seconds($0)) }
-        #expect(told == [0, 30, 60, 90])
+        let reportedAt = (0...100).filter { notice.failed(at: start + .seconds($0)) }
+        #expect(reportedAt == [0, 30, 60, 90])
         #expect(notice.isOn)
         let ends = [notice.succeeded(), notice.succeeded()]
         #expect(ends == [true, false])
@@ -19,10 +19,10 @@ import Testing
 
     @Test func `the next outage is told at once`() {
         var notice = OutageNotice()
-        let told = [
+        let reportedAt = [
             notice.failed(at: start), notice.succeeded(), notice.failed(at: start + .seconds(1)),
             notice.failed(at: start + .seconds(2)),
         ]
-        #expect(told == [true, true, true, false])
+        #expect(reportedAt == [true, true, true, false])
     }
 }

@@ -53,7 +53,7 @@ struct StateTests {
         #expect(flow.update(isFull: false, hasRoom: true, now: start + .milliseconds(200)) == .nothing)
         #expect(flow.mode == .flowing)
         #expect(flow.update(isFull: true, hasRoom: false, now: start) == .nothing)
-        #expect(flow.update(isFull: false, hasRoom: false, now: start + FlowControl.patience) == .pause)
+        #expect(flow.update(isFull: false, hasRoom: false, now: start + FlowControl.maxWait) == .pause)
         #expect(flow.update(isFull: true, hasRoom: false, now: start + .seconds(9)) == .nothing)
         #expect(flow.update(isFull: false, hasRoom: true, now: start + .seconds(9)) == .resume)
         #expect(flow.mode == .flowing)

@@ -114,7 +114,7 @@ import Verification
             let worker = LedgerWorker(database.ledger(), policy: .counting)
             let candidates = try await worker.candidates(.people(3, round: 1, at: try await worker.now()))
             let scope = table == "person" ? LimitKey.Scope.recipient : .ip
-            let limits = try #require(candidates[0].possiblyPassed.first).limits
+            let limits = try #require(candidates[0].possibleOutcomes.first).limits
             let person = try #require(limits.first { $0.scope == scope })
             async let holder: Void = database.script(Self.hold(Self.insert(table, person)))
             try await database.waitForHolders()

@@ -107,9 +107,9 @@ import Verification
             let events = try await worker.settle(try await worker.claims(2), .sent).outbox
             _ = try await worker.intake(.people(2, round: 1, at: try await worker.now()))
             let refused = [events[0]]
-            try await worker.ledger.giveBack(refused, after: .seconds(3600))
+            try await worker.ledger.release(refused, after: .seconds(3600))
             #expect(try await worker.ledger.sweepOutbox().isEmpty, "a pause makes no lease longer")
-            try await worker.ledger.giveBack(refused, after: .zero)
+            try await worker.ledger.release(refused, after: .zero)
             let swept = try await worker.ledger.sweepOutbox()
             #expect(swept.map(\.stream) == [events[0].stream, events[0].stream])
             #expect(swept.map(\.sequence) == [1, 2])
@@ -121,7 +121,7 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             let events = try await worker.settle(try await worker.claims(2), .sent).outbox
             let streams = events.map(\.stream)
-            try await worker.ledger.giveBack([events[0]], after: .seconds(10))
+            try await worker.ledger.release([events[0]], after: .seconds(10))
             #expect(try await worker.ledger.sweepOutbox().isEmpty)
             try await worker.ledger.recall(streams, within: .seconds(16))
             #expect(try await worker.ledger.sweepOutbox().map(\.stream) == [streams[0]])

@@ -147,7 +147,7 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             try await worker.publish(try await worker.settle(try await worker.claims(3), .sent))
             let later = try await worker.intake(.people(3, round: 1, at: try await worker.now())).outbox
-            try await worker.ledger.giveBack([later[0]], after: .zero)
+            try await worker.ledger.release([later[0]], after: .zero)
             try await database.lapseOutbox()
             #expect(try await database.packs == 0)
             #expect(try await database.ledger().sweepOutbox().map(\.sequence) == [2, 2, 2])
@@ -207,7 +207,7 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             let events = try await worker.settle(try await worker.claims(3), .sent).outbox
             try await worker.ledger.published([events[0]])
-            try await worker.ledger.giveBack([events[1]], after: .zero)
+            try await worker.ledger.release([events[1]], after: .zero)
             #expect(try await database.packs == 0)
             #expect(try await database.rows == 2)
             #expect(try await worker.ledger.sweepOutbox() == [events[1]], "the other one is still on its way")

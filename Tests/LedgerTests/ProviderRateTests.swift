@@ -10,8 +10,8 @@ import Verification
 
 /// Tests the rate limits of providers, which all workers of the fleet share.
 @Suite struct ProviderRateTests {
-    private static func request(_ count: Int, _ rate: Int, per: Duration = .seconds(1)) -> TurnRequest {
-        TurnRequest(count: count, rate: RateLimit(count: rate, per: per))
+    private static func request(_ count: Int, _ rate: Int, per: Duration = .seconds(1)) -> TokenRequest {
+        TokenRequest(count: count, rate: RateLimit(count: rate, per: per))
     }
 
     @Test(.timeLimit(.minutes(10))) func `workers that ask for all they can get share one rate`() async throws {
@@ -25,7 +25,8 @@ import Verification
                     group.addTask {
                         var taken = 0
                         while clock.now - start < .seconds(5) {
-                            taken += try await ledgers.takeTurns(["main": Self.request(1000, rate)])["main"]?.count ?? 0
+                            taken +=
+                                try await ledgers.takeTokens(["main": Self.request(1000, rate)])["main"]?.count ?? 0
                         }
                         return taken
                     }
@@ -46,17 +47,17 @@ import Verification
         try await LedgerDatabase.with { database in
             let ledger = database.ledger()
             let first = try #require(
-                try await ledger.takeTurns(["main": Self.request(3, 1, per: .seconds(60))])["main"]
+                try await ledger.takeTokens(["main": Self.request(3, 1, per: .seconds(60))])["main"]
             )
             #expect(first.count == 1)
             #expect(first.nextAfter == .seconds(60))
             let second = try #require(
-                try await ledger.takeTurns(["main": Self.request(3, 1, per: .seconds(60))])["main"]
+                try await ledger.takeTokens(["main": Self.request(3, 1, per: .seconds(60))])["main"]
             )
             #expect(second.count == 0)
             #expect(second.nextAfter > .seconds(30) && second.nextAfter < .seconds(60))
             let other = try #require(
-                try await ledger.takeTurns(["other": Self.request(300, 2000)])["other"]
+                try await ledger.takeTokens(["other": Self.request(300, 2000)])["other"]
             )
             #expect(other.count == 200)
             #expect(other.nextAfter <= .milliseconds(1))
@@ -67,9 +68,9 @@ import Verification
         try await LedgerDatabase.with { database in
             let ledger = database.ledger()
             let wanted = ["b": Self.request(100, 5), "a": Self.request(2, 40), "c": Self.request(0, 1)]
-            let grants = try await ledger.takeTurns(wanted)
+            let grants = try await ledger.takeTokens(wanted)
             #expect(grants.mapValues(\.count) == ["a": 2, "b": 1, "c": 0])
-            #expect(try await ledger.takeTurns([:]).isEmpty)
+            #expect(try await ledger.takeTokens([:]).isEmpty)
             #expect(try await database.count("SELECT count(*) FROM courier.provider_rate") == 3)
         }
     }
@@ -78,22 +79,22 @@ import Verification
         try await LedgerDatabase.with { database in
             let ledger = database.ledger()
             let slow = Self.request(10, 1, per: .seconds(3600))
-            #expect(try await ledger.takeTurns(["main": slow])["main"]?.count == 1)
-            #expect(try await ledger.takeTurns(["main": slow])["main"]?.count == 0)
+            #expect(try await ledger.takeTokens(["main": slow])["main"]?.count == 1)
+            #expect(try await ledger.takeTokens(["main": slow])["main"]?.count == 0)
             // The wait is one burst of the new rate, not the hour of the old rate.
             let fast = Self.request(1000, 1000)
-            let grant = try #require(try await ledger.takeTurns(["main": fast])["main"])
+            let grant = try #require(try await ledger.takeTokens(["main": fast])["main"])
             #expect(grant.count == 0)
             #expect(grant.nextAfter < .seconds(1))
             let deadline = ContinuousClock.now + .seconds(20)
             var taken = 0
             while taken < 1000, ContinuousClock.now < deadline {
-                taken += try await ledger.takeTurns(["main": fast])["main"]?.count ?? 0
+                taken += try await ledger.takeTokens(["main": fast])["main"]?.count ?? 0
             }
             #expect(taken >= 1000)
             let slower = Self.request(1000, 10)
             var rest = 0
-            for _ in 0..<5 { rest += try await ledger.takeTurns(["main": slower])["main"]?.count ?? 0 }
+            for _ in 0..<5 { rest += try await ledger.takeTokens(["main": slower])["main"]?.count ?? 0 }
             #expect(rest <= 20)
         }
     }
@@ -108,7 +109,7 @@ import Verification
             for (rate, per) in rates {
                 for count in counts {
                     for _ in 0..<2 {
-                        let grant = try await ledger.takeTurns(["main": Self.request(count, rate, per: per)])["main"]
+                        let grant = try await ledger.takeTokens(["main": Self.request(count, rate, per: per)])["main"]
                         #expect((0...1_000_000).contains(try #require(grant).count))
                     }
                 }
@@ -119,7 +120,7 @@ import Verification
     @Test func `a worker's login takes turns and can forget none`() async throws {
         try await LedgerDatabase.with { database in
             try await database.withLogin(granted: "courier_worker") { pool in
-                let grants = try await database.ledger(on: pool).takeTurns(["main": Self.request(1, 1)])
+                let grants = try await database.ledger(on: pool).takeTokens(["main": Self.request(1, 1)])
                 #expect(grants["main"]?.count == 1)
                 await #expect(throws: PostgresError.self) {
                     try await pool.withSession { try $0.script("DELETE FROM courier.provider_rate") }

@@ -16,7 +16,7 @@ import Testing
     func `that nobody reads waits once, and what is written is whole`(isNonBlocking: Bool, size: Int) throws {
         let pipe = try Pipe()
         if isNonBlocking { _ = fcntl(pipe.writeEnd, F_SETFL, O_NONBLOCK) }
-        var writer = LineWriter(descriptor: pipe.writeEnd, patience: .milliseconds(50))
+        var writer = LineWriter(descriptor: pipe.writeEnd, maxWait: .milliseconds(50))
         let start = ContinuousClock.now
         for number in 0..<1000 { writer.write(Self.line(number, of: size)) }
         #expect(ContinuousClock.now - start < .seconds(20))

@@ -28,7 +28,7 @@ struct PoolStateMachineTests {
             case 1:
                 guard let index = lent.randomElement(using: &generator) else { continue }
                 lent.remove(index)
-                switch machine.giveBack(index) {
+                switch machine.release(index) {
                 case .lend(let index, let waiter):
                     #expect(
                         !line.isEmpty && waiter == line.removeFirst() && lent.insert(index).inserted,
@@ -47,7 +47,7 @@ struct PoolStateMachineTests {
         let closing = machine.close(1)
         #expect(closing.refused == line && closing.isClosed == lent.isEmpty, "seed \(seed)")
         for (position, index) in lent.enumerated() {
-            guard case .closed(let closers) = machine.giveBack(index) else {
+            guard case .closed(let closers) = machine.release(index) else {
                 #expect(position < lent.count - 1, "seed \(seed)")
                 continue
             }

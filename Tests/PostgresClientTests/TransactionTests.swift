@@ -236,8 +236,8 @@ struct TransactionTests {
     }
 
     @Test func `32 tasks of 200 transactions on 4 connections count exactly`() async throws {
-        let patience = [(name: "lock_timeout", value: "60s")]
-        try await TestDatabase.withPool(size: 4, script: table, settings: patience) { pool in
+        let maxWait = [(name: "lock_timeout", value: "60s")]
+        try await TestDatabase.withPool(size: 4, script: table, settings: maxWait) { pool in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<32 {
                     group.addTask {

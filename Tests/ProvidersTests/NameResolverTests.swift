@@ -107,7 +107,7 @@ import Verification
 
     @Test func `are found by the system`() throws {
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: 8025)
-        #expect(try NameResolver.askSystem(host: "localhost", port: 8025).contains(address))
+        #expect(try NameResolver.resolveBySystem(host: "localhost", port: 8025).contains(address))
     }
 }
 

@@ -12,7 +12,7 @@ func message(
     text: String = "654321 is your code.",
     validity: Duration = .seconds(600),
     within callDeadline: Duration = .seconds(30),
-    leavingWithin patience: Duration = .seconds(60),
+    leavingWithin maxWait: Duration = .seconds(60),
     trace: TraceContext? = nil
 ) throws -> OutboundMessage {
     OutboundMessage(
@@ -20,7 +20,7 @@ func message(
         content: .sms(TextMessage(recipient: try #require(PhoneNumber("+16505550123")), text: text)),
         validity: validity,
         callDeadline: callDeadline,
-        leaveBy: .now + patience,
+        leaveBy: .now + maxWait,
         trace: trace
     )
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Formats
+package import Formats
 import Foundation
 package import Verification
 

@@ -77,7 +77,7 @@ package struct LedgerDatabase: Sendable {
         _ body: (LedgerDatabase) async throws -> Result
     ) async throws -> Result {
         let name = "courier_test_" + String(UInt64.random(in: 0...(.max)), radix: 36)
-        let common = PostgresConfiguration(url: try serverURL(), applicationName: "tests", statementTimeout: patience)
+        let common = PostgresConfiguration(url: try serverURL(), applicationName: "tests", statementTimeout: maxWait)
         let server = PostgresConnection(common)
         let more =
             if isMigrated {
@@ -104,7 +104,7 @@ package struct LedgerDatabase: Sendable {
     }
 
     /// Time limit for slow statements: to drop a database on a busy disk, or to read the results of a long run.
-    private static let patience = Duration.seconds(120)
+    private static let maxWait = Duration.seconds(120)
 
     private static let turnstile = Turnstile(places: 6)
 

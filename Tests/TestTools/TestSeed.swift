@@ -64,26 +64,3 @@ package struct TestSeed: RandomNumberGenerator, Sendable {
 
     private static let tokens = Array("{}[]:,\"\\/u0123456789-+.eEtrfalsn d8D\u{0}\u{1f}".utf8) + [0xc3, 0xed, 0xff]
 }
-
-extension TestSeed {
-    /// The bytes after one to three changes: a byte flipped, removed, doubled or replaced, a cut, or a repeated range.
-    package mutating func mutate(_ original: [UInt8]) -> [UInt8] {
-        var bytes = original
-        for _ in 0...below(3) {
-            guard !bytes.isEmpty else { return [UInt8(truncatingIfNeeded: next())] }
-            let index = below(bytes.count)
-            switch below(8) {
-            case 0: bytes[index] ^= 1 << UInt8(below(8))
-            case 1: bytes.remove(at: index)
-            case 2: bytes.insert(bytes[index], at: index)
-            case 3: bytes[index] = UInt8(truncatingIfNeeded: next())
-            case 4: bytes.removeSubrange(index...)
-            case 5: bytes.insert(contentsOf: bytes[index..<min(bytes.count, index + 8)], at: below(bytes.count))
-            default: bytes[index] = Self.tokens[below(Self.tokens.count)]
-            }
-        }
-        return bytes
-    }
-
-    private static let tokens = Array("{}[]:,\"\\/u0123456789-+.eEtrfalsn d8D\u{0}\u{1f}".utf8) + [0xc3, 0xed, 0xff]
-}

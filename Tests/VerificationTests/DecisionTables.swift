@@ -97,7 +97,7 @@ struct DecisionTables {
             let own = KnownRequest(of: candidate)
             requests[candidate.key] = requests[candidate.key] ?? own
             batchRequests[candidate.key] = requests[candidate.key]
-            for passed in candidate.possiblyPassed {
+            for passed in candidate.possibleOutcomes {
                 batchSlots[passed.slot] = slots[passed.slot]
             }
         }

@@ -10,11 +10,11 @@ import Verification
     private static let rate = RateLimit(count: 40, per: .seconds(1))
 
     private let start: ContinuousClock.Instant
-    private var turns: ProviderTurns<Int>
+    private var turns: ProviderTokens<Int>
 
     init() {
         start = .now
-        turns = ProviderTurns(rates: ["main": Self.rate], at: start)
+        turns = ProviderTokens(rates: ["main": Self.rate], at: start)
     }
 
     private mutating func enter(_ waiters: Range<Int>, until: Duration = .seconds(5), at time: Duration = .zero) {
@@ -24,7 +24,7 @@ import Verification
     }
 
     private mutating func grant(_ count: Int, nextAfter: Duration = .zero, at time: Duration) -> [Int] {
-        turns.granted(["main": TurnGrant(count: count, nextAfter: nextAfter)], at: start + time)
+        turns.granted(["main": TokenGrant(count: count, nextAfter: nextAfter)], at: start + time)
     }
 
     private mutating func expired(at time: Duration) -> [Int] { turns.expired(at: start + time) }
@@ -37,12 +37,12 @@ import Verification
 
     @Test mutating func `those who wait are asked for in chunks of a quarter of a second, one question at a time`() {
         enter(0..<3)
-        #expect(turns.wanted(at: start) == ["main": TurnRequest(count: 3, rate: Self.rate)])
+        #expect(turns.wanted(at: start) == ["main": TokenRequest(count: 3, rate: Self.rate)])
         enter(3..<80)
         #expect(turns.wanted(at: start).isEmpty)
         #expect(grant(3, at: .milliseconds(2)) == [0, 1, 2])
         #expect(turns.wanted(at: start + .milliseconds(3)).isEmpty)
-        #expect(turns.wanted(at: start + .milliseconds(52)) == ["main": TurnRequest(count: 10, rate: Self.rate)])
+        #expect(turns.wanted(at: start + .milliseconds(52)) == ["main": TokenRequest(count: 10, rate: Self.rate)])
     }
 
     @Test mutating func `the next question comes when there is a turn`() {
@@ -77,16 +77,16 @@ import Verification
 
     @Test(arguments: [RateLimit(count: 1, per: .seconds(3600)), RateLimit(count: 1_000_000, per: .seconds(1))])
     func `a line has a place however low the rate is, and places however high`(rate: RateLimit) {
-        var turns = ProviderTurns<Int>(rates: ["main": rate], at: start)
+        var turns = ProviderTokens<Int>(rates: ["main": rate], at: start)
         #expect(turns.enter("main", 0, until: start, at: start) == .waits)
         let second = turns.enter("main", 1, until: start, at: start)
         #expect(second == (rate.count == 1 ? .isFull : .waits))
-        let absence = turns.sendAway(from: "main", at: start)
+        let absence = turns.retryAfter(from: "main", at: start)
         #expect(absence == .seconds(rate.count == 1 ? 10 : 2))
     }
 
     @Test mutating func `the more are sent away, the longer each stays away, up to ten seconds`() {
-        let absences = (0..<1000).map { _ in turns.sendAway(from: "main", at: start) }
+        let absences = (0..<1000).map { _ in turns.retryAfter(from: "main", at: start) }
         // At 40 tokens a second: the first 80 messages back off two seconds, each later one until its own token.
         #expect(absences[0..<80].allSatisfy { $0 == .seconds(2) })
         #expect(absences[119] == .seconds(3))
@@ -107,7 +107,7 @@ import Verification
     @Test func `everybody goes once or gives up, and no more go than turns were given`() {
         var random = TestSeed("turns")
         for _ in 0..<200 {
-            var turns = ProviderTurns<Int>(
+            var turns = ProviderTokens<Int>(
                 rates: ["a": Self.rate, "b": RateLimit(count: 1, per: .seconds(60))],
                 at: start
             )
@@ -125,10 +125,10 @@ import Verification
                     }
                 case 2:
                     let wanted = turns.wanted(at: now)
-                    var grants: [String: TurnGrant] = [:]
+                    var grants: [String: TokenGrant] = [:]
                     for (name, request) in wanted {
                         #expect(request.count > 0)
-                        grants[name] = TurnGrant(count: random.below(request.count + 1), nextAfter: .zero)
+                        grants[name] = TokenGrant(count: random.below(request.count + 1), nextAfter: .zero)
                     }
                     given += grants.values.reduce(0) { $0 + $1.count }
                     for waiter in turns.granted(grants, at: now) { #expect(gone.insert(waiter).inserted) }

@@ -34,7 +34,7 @@ import Verification
                 )
             }
             var begun: [LimitKey: LimitWindow] = [:]
-            for key in candidates.flatMap({ $0.possiblyPassed.flatMap(\.limits) }) where seed.chance(60) {
+            for key in candidates.flatMap({ $0.possibleOutcomes.flatMap(\.limits) }) where seed.chance(60) {
                 guard key.scope == .ip, begun[key] == nil else { continue }
                 var window = LimitWindow()
                 for ago in (0..<1 + seed.below(3)).map({ _ in seed.below(130) }).sorted(by: >) {

@@ -57,7 +57,7 @@ struct RunCommand: AsyncParsableCommand {
         do {
             heartbeat = try Heartbeat(
                 path: configuration.worker.healthPath,
-                patience: Watchdog.lateness(lease: configuration.worker.lease),
+                maxWait: Watchdog.lateness(lease: configuration.worker.lease),
                 environment: environment,
                 logger: logger
             )

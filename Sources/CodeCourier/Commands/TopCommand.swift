@@ -107,7 +107,7 @@ private struct TopLoop {
 
     mutating func print() throws(LogFault) {
         var next: Timestamp?
-        var isTold = false
+        var isReported = false
         while !EndingSignal.isHere, !log.isOver {
             try wait(keyboard: nil) { loop in
                 let newest = loop.now
@@ -119,9 +119,9 @@ private struct TopLoop {
                 loop.fleet.forget(at: newest)
                 printOutput([loop.screen.summary])
             }
-            if !isTold, log.tally.lines >= Self.foreignLines, let doubt = log.tally.doubt {
+            if !isReported, log.tally.lines >= Self.foreignLines, let doubt = log.tally.doubt {
                 printError("code-courier: \(doubt)")
-                isTold = true
+                isReported = true
             }
         }
         if fleet.newest != nil { printOutput([screen.summary]) }

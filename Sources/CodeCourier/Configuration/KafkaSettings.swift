@@ -109,7 +109,7 @@ extension KafkaSettings {
         switch refusal {
         case .unknownName: "is none of librdkafka's options"
         case .invalidValue: "is an option that librdkafka does not take this value for"
-        case .noWholeNumber: "must be a whole number without a unit, such as 10000 for ten seconds in an option in ms"
+        case .notInteger: "must be a whole number without a unit, such as 10000 for ten seconds in an option in ms"
         }
     }
 

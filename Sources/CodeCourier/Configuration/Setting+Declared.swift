@@ -2,6 +2,7 @@
 
 import Logging
 import Logs
+import SettingsReading
 import Verification
 
 extension Setting {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import SettingsReading
+
 /// A key of the configuration as its components, such as `["kafka", "bootstrapServers"]`.
 typealias SettingKey = [String]
 
 /// A key of the configuration file, declared once, in `Setting.declared`.
 ///
 /// The declaration gives its reader, the keys that are known, the environment variable, the JSON schema and the row in
-/// `docs/configuration.md`. A provider's keys are those of its `ProviderKind`.
+/// `docs/configuration.md`. A provider's keys are those of its `ProviderModule`..
 struct Setting {
     /// A mapping of settings; a list or mapping with a reader of its own, from the file only; a single value; or a
     /// secret, which may also be in a file: `codeFile` names that of `code`.

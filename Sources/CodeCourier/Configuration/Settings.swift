@@ -2,6 +2,7 @@
 
 import Logging
 import Logs
+import SettingsReading
 import Verification
 
 /// The values of the declared settings, except secrets and providers.

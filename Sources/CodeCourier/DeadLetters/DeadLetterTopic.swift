@@ -21,7 +21,7 @@ struct DeadLetterTopic: DeadLetterSource {
     let since: Timestamp?
 
     /// The maximum time without a record before the brokers count as unreachable.
-    private static let patience = Duration.seconds(60)
+    private static let maxWait = Duration.seconds(60)
 
     /// Passes every matching dead letter to `body`, in batches, up to the end of the topic at the call.
     ///
@@ -50,7 +50,7 @@ struct DeadLetterTopic: DeadLetterSource {
         while !Task.isCancelled, !(await reader.reachedEnd) {
             let records = try await reader.next(maximum: 500, within: .seconds(1))
             if records.isEmpty {
-                if ContinuousClock.now - lastRecord > Self.patience { throw KafkaError(.timedOut) }
+                if ContinuousClock.now - lastRecord > Self.maxWait { throw KafkaError(.timedOut) }
                 continue
             }
             let letters = records.compactMap { DeadLetter($0) }

@@ -19,7 +19,7 @@ struct HealthVerdict: Sendable, Equatable {
     let age: Duration?
 
     /// The maximum age of the state of a live worker: fifteen checks of its watchdog.
-    static let patience = Duration.seconds(15)
+    static let maxWait = Duration.seconds(15)
 
     /// Judges a missing or unreadable file: its worker counts as dead.
     init(without state: TextFile.Unreadable) {
@@ -32,7 +32,7 @@ struct HealthVerdict: Sendable, Equatable {
             self.init(isLive: false, isReady: false, summary: "the state is from before a restart", age: nil)
             return
         }
-        guard age <= Self.patience else {
+        guard age <= Self.maxWait else {
             let seconds = age.components.seconds
             self.init(isLive: false, isReady: false, summary: "the state is \(seconds) s old", age: age)
             return

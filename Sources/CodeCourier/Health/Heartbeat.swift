@@ -11,7 +11,7 @@ import Verification
 ///
 /// It reports only after a check of the watchdog, never on its own timer, so that it stops when the watchdog stalls.
 final class Heartbeat: Sendable {
-    private struct Told {
+    private struct Written {
         var notices = ServiceNotices()
         var isStopping = false
         var hasFailed: Set<String> = []
@@ -19,17 +19,17 @@ final class Heartbeat: Sendable {
 
     private let file: HealthFile?
     private let manager: ServiceManager?
-    private let patience: Int
+    private let maxWait: Int
     private let logger: Logger
-    private let told = Mutex(Told())
+    private let written = Mutex(Written())
 
     /// Writes the first state at once, so that a path that cannot be written fails the start.
     ///
-    /// `patience` is the number of checks after which a part without progress is late.
-    init(path: String?, patience: Int = 30, environment: [String: String], logger: Logger) throws {
+    /// `maxWait` is the number of checks after which a part without progress is late.
+    init(path: String?, maxWait: Int = 30, environment: [String: String], logger: Logger) throws {
         file = path.map { HealthFile(path: $0) }
         manager = ServiceManager(environment: environment)
-        self.patience = patience
+        self.maxWait = maxWait
         self.logger = logger
         try file?.write(
             try state(standing: [:], waitingFor: [.postgres, .kafka], policyVersion: "", isStopping: false).json()
@@ -40,39 +40,39 @@ final class Heartbeat: Sendable {
     var hasFile: Bool { file != nil }
 
     /// Reports the result of a check by the watchdog.
-    func look(
+    func observe(
         standing: [String: Int],
         waitingFor: [WorkerState.Need],
         topicFaults: [String] = [],
         policyVersion: String
     ) {
-        told.withLock { told in
+        written.withLock { written in
             var state = state(
                 standing: standing,
                 waitingFor: waitingFor,
                 policyVersion: policyVersion,
-                isStopping: told.isStopping
+                isStopping: written.isStopping
             )
             state.topicFaults = topicFaults
-            attempt("health_file", &told) { try file?.write(state.json()) }
-            send(told.notices.look(state), &told)
+            attempt("health_file", &written) { try file?.write(state.json()) }
+            send(written.notices.observe(state), &written)
         }
     }
 
     /// Reports the start of a reload that an operator requested.
     func beginReload() {
-        told.withLock { send($0.notices.beginReload(at: .now), &$0) }
+        written.withLock { send($0.notices.beginReload(at: .now), &$0) }
     }
 
     func endReload() {
-        told.withLock { send($0.notices.endReload(), &$0) }
+        written.withLock { send($0.notices.endReload(), &$0) }
     }
 
     /// Reports that the worker has received a signal to stop.
     func stop() {
-        told.withLock { told in
-            told.isStopping = true
-            send(told.notices.stop(), &told)
+        written.withLock { written in
+            written.isStopping = true
+            send(written.notices.stop(), &written)
         }
     }
 
@@ -93,23 +93,23 @@ final class Heartbeat: Sendable {
             process: getpid(),
             policyVersion: policyVersion,
             standing: standing,
-            patience: patience,
+            maxWait: maxWait,
             waitingFor: waitingFor,
             isStopping: isStopping
         )
     }
 
-    private func send(_ lines: [String], _ told: inout Told) {
-        attempt("systemd", &told) { try manager?.send(lines) }
+    private func send(_ lines: [String], _ written: inout Written) {
+        attempt("systemd", &written) { try manager?.send(lines) }
     }
 
     /// Runs a report and logs the first failure of each kind; probes and systemd notice missing reports themselves.
-    private func attempt(_ target: String, _ told: inout Told, _ body: () throws -> Void) {
+    private func attempt(_ target: String, _ written: inout Written, _ body: () throws -> Void) {
         do {
             try body()
-            told.hasFailed.remove(target)
+            written.hasFailed.remove(target)
         } catch {
-            guard told.hasFailed.insert(target).inserted else { return }
+            guard written.hasFailed.insert(target).inserted else { return }
             logger.log(.heartbeatFailed, [.target: .text(target), .error: LogValue(error)])
         }
     }

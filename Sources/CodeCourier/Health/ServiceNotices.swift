@@ -14,7 +14,7 @@ struct ServiceNotices: Sendable {
     private static let moreTime = "EXTEND_TIMEOUT_USEC=30000000"
 
     /// The notices after a check.
-    mutating func look(_ state: WorkerState) -> [String] {
+    mutating func observe(_ state: WorkerState) -> [String] {
         let getsOn = state.late.isEmpty
         var lines: [String] = []
         if !isReady, !isStopping {

@@ -28,7 +28,7 @@ struct WorkerState: Sendable, Equatable, Codable {
     var standing: [String: Int]
 
     /// The number of checks after which a part is late, well below the limit at which the watchdog ends the worker.
-    var patience: Int
+    var maxWait: Int
     var waitingFor: [Need]
 
     /// Topics that cannot be used although brokers answer, one sentence each; nil in the state of an older worker.
@@ -38,12 +38,12 @@ struct WorkerState: Sendable, Equatable, Codable {
     /// True when no need is missing and every topic is usable; a restart would not help with either.
     var hasAllNeeds: Bool { waitingFor.isEmpty && topicFaults?.isEmpty ?? true }
 
-    /// The parts without progress for `patience` checks or more.
-    var late: [String] { standing.filter { $0.value >= patience }.keys.sorted() }
+    /// The parts without progress for `maxWait` checks or more.
+    var late: [String] { standing.filter { $0.value >= maxWait }.keys.sorted() }
 
     /// The state in one sentence.
     var summary: String {
-        if !late.isEmpty { return "\(late.joined(separator: ", ")) did not get on for \(patience) s or longer" }
+        if !late.isEmpty { return "\(late.joined(separator: ", ")) did not get on for \(maxWait) s or longer" }
         if isStopping { return "stopping" }
         let waiting = waitingFor.isEmpty ? [] : ["waiting for \(waitingFor.map(\.rawValue).joined(separator: ", "))"]
         let troubles = (topicFaults ?? []) + waiting

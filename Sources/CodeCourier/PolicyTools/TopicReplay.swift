@@ -21,7 +21,7 @@ struct TopicReplay {
     let latest: Timestamp
 
     /// The maximum time without a record before the brokers count as unreachable.
-    private static let patience = Duration.seconds(60)
+    private static let maxWait = Duration.seconds(60)
 
     /// Opens the topic at the start of the range.
     static func open(
@@ -56,7 +56,7 @@ struct TopicReplay {
             while !Task.isCancelled, passed.count < partitions, !(await reader.reachedEnd) {
                 let records = try await reader.next(maximum: 1000, within: .seconds(1))
                 if !records.isEmpty { lastRecord = .now }
-                if ContinuousClock.now - lastRecord > Self.patience { throw KafkaError(.timedOut) }
+                if ContinuousClock.now - lastRecord > Self.maxWait { throw KafkaError(.timedOut) }
                 for record in records.lazy.map({ InboundRecord($0) }) {
                     if isPastRange(record) { passed.insert(record.partition) }
                     guard isInRange(record) else { continue }

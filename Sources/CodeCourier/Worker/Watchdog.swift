@@ -16,7 +16,7 @@ struct Watchdog: Service {
     var interval = Duration.seconds(1)
 
     /// The number of checks without a change after which a part counts as stalled.
-    var patience = 45
+    var maxWait = 45
 
     /// The number of checks without a change after which a part is late.
     ///
@@ -31,7 +31,7 @@ struct Watchdog: Service {
 
     /// Checks pulses until the worker stops.
     func run() async throws {
-        let looks = Mutex(Looks(patience: patience))
+        let looks = Mutex(Observations(maxWait: maxWait))
         let beat = Beat()
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "watchdog"))
         timer.schedule(deadline: .now(), repeating: .milliseconds(Int(interval.microseconds / 1000)))
@@ -66,12 +66,12 @@ struct Watchdog: Service {
 
 extension Watchdog {
     /// Counts the checks for which each pulse has not changed.
-    struct Looks {
-        let patience: Int
+    struct Observations {
+        let maxWait: Int
         private var seen: [String: (pulse: Int, count: Int)] = [:]
 
-        init(patience: Int) {
-            self.patience = patience
+        init(maxWait: Int) {
+            self.maxWait = maxWait
         }
 
         /// The number of checks for which each part has not changed.
@@ -85,7 +85,7 @@ extension Watchdog {
                     return (name, (pulse, last?.pulse == pulse ? (last?.count ?? 0) + 1 : 0))
                 }
             )
-            return seen.filter { $0.value.count >= patience }.keys.sorted()
+            return seen.filter { $0.value.count >= maxWait }.keys.sorted()
         }
     }
 }

@@ -24,7 +24,7 @@ extension Worker {
                     logger.log(.postgresFailing, [.stage: "start", .error: .text(failure.description)])
                     isReported = true
                 }
-                heartbeat.look(standing: [:], waitingFor: [.postgres, .kafka], policyVersion: policyVersion)
+                heartbeat.observe(standing: [:], waitingFor: [.postgres, .kafka], policyVersion: policyVersion)
                 // The retry interval: a server sends no signal when it is available again.
                 try await Task.sleep(for: .seconds(1))
             }

@@ -168,9 +168,9 @@ struct Worker {
                 for (stage, steps) in pipeline.progress.atWork { pulses[stage.rawValue] = steps }
                 return pulses
             },
-            patience: Watchdog.lateness(lease: settings.lease) + 15,
+            maxWait: Watchdog.lateness(lease: settings.lease) + 15,
             onLook: { standing in
-                heartbeat?.look(
+                heartbeat?.observe(
                     standing: standing,
                     waitingFor: waitingFor,
                     topicFaults: topicFaults.all().map(\.sentence),

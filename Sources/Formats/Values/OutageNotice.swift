@@ -6,23 +6,23 @@
 package struct OutageNotice: Sendable {
     package static let interval = Duration.seconds(30)
 
-    private var told: ContinuousClock.Instant?
+    private var reportedAt: ContinuousClock.Instant?
 
     package init() {}
 
     /// True during an outage, as far as is known.
-    package var isOn: Bool { told != nil }
+    package var isOn: Bool { reportedAt != nil }
 
     /// Records a failure; returns true if it should be logged.
     package mutating func failed(at now: ContinuousClock.Instant = .now) -> Bool {
-        if let told, now < told + Self.interval { return false }
-        told = now
+        if let reportedAt, now < reportedAt + Self.interval { return false }
+        reportedAt = now
         return true
     }
 
     /// Records a success; returns true if it ends an outage.
     package mutating func succeeded() -> Bool {
-        defer { told = nil }
+        defer { reportedAt = nil }
         return isOn
     }
 }

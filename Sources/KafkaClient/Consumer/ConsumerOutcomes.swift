@@ -29,7 +29,7 @@ package enum ConsumerNotice: Hashable, Sendable {
     case producerTimes(topic: String)
 
     /// The topic was deleted and recreated: its records are read from the first one.
-    case topicMadeAnew(topic: String)
+    case topicRecreated(topic: String)
 
     /// Other programs are members of the group.
     case groupShared(GroupConflict)

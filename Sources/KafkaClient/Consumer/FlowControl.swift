@@ -3,7 +3,7 @@
 /// Decides when to stop reading and when to resume.
 ///
 /// When the buffer is full, reading first holds: the client's queue is not polled, which costs nothing, since a busy
-/// program frees the buffer within milliseconds. A hold longer than `patience` pauses the partitions, so that the queue
+/// program frees the buffer within milliseconds. A hold longer than `maxWait` pauses the partitions, so that the queue
 /// can be polled again. Polling keeps the member in its group, and a pause makes the client drop its prefetched
 /// records.
 struct FlowControl {
@@ -11,7 +11,7 @@ struct FlowControl {
         /// Reads records. Exits: `holding` when the buffer is full.
         case flowing
 
-        /// Does not poll. Exits: `flowing` when there is room, `paused` after `patience`.
+        /// Does not poll. Exits: `flowing` when there is room, `paused` after `maxWait`.
         case holding(since: ContinuousClock.Instant)
 
         /// Polls without records. Exits: `flowing` when there is room.
@@ -22,7 +22,7 @@ struct FlowControl {
         case nothing, pause, resume
     }
 
-    static let patience = Duration.milliseconds(500)
+    static let maxWait = Duration.milliseconds(500)
 
     private(set) var mode = Mode.flowing
 
@@ -36,7 +36,7 @@ struct FlowControl {
                 mode = .flowing
                 return .nothing
             }
-            guard since.duration(to: now) >= Self.patience else { return .nothing }
+            guard since.duration(to: now) >= Self.maxWait else { return .nothing }
             mode = .paused
             return .pause
         case .paused:

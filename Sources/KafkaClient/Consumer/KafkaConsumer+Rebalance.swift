@@ -11,11 +11,11 @@ extension KafkaConsumer {
         if !isRevocation, let error = event.error { notify(.error(error)) }
         clearBuffer()
         if handle?.isAssignmentLost ?? true {
-            giveBack(notice: .lost(partitions))
+            release(notice: .lost(partitions))
         } else if isRevocation, assignment.hasUnsettledBatches {
             revocation = Revocation(partitions: partitions, deadline: revocationDeadline)
         } else {
-            giveBack(notice: .revoked(partitions))
+            release(notice: .revoked(partitions))
         }
     }
 
@@ -23,7 +23,7 @@ extension KafkaConsumer {
     func finishRevocation() {
         guard let pending = revocation else { return }
         guard !assignment.hasUnsettledBatches || pending.deadline <= .now else { return }
-        giveBack(notice: .revoked(pending.partitions))
+        release(notice: .revoked(pending.partitions))
     }
 
     /// Starts reading, after a query of the group's committed offsets: this member's own commits would hide a loss.
@@ -40,11 +40,11 @@ extension KafkaConsumer {
             see(.joined)
         } catch {
             notify(.error(error))
-            giveBack(notice: .revoked(partitions))
+            release(notice: .revoked(partitions))
         }
     }
 
-    private func giveBack(notice: ConsumerNotice) {
+    private func release(notice: ConsumerNotice) {
         revocation = nil
         assignment.clear()
         see(.released)

@@ -37,8 +37,8 @@ extension KafkaConsumer {
                 guard (try? handle?.partitionCount(of: topic, within: Self.questionLimit)) != nil else { continue }
                 see(.found(topic: topic))
             case .askTopicID:
-                let isAsked = topics.allSatisfy { handle?.askID(of: $0, within: Self.questionLimit) != false }
-                if !isAsked { see(.topicID(nil)) }
+                let isRequested = topics.allSatisfy { handle?.queryID(of: $0, within: Self.questionLimit) != false }
+                if !isRequested { see(.topicID(nil)) }
             case .askOffsets(let times):
                 let times = times.map { ($0.key, $0.value) }
                 // Without an answer the check is repeated later.
@@ -62,7 +62,7 @@ extension KafkaConsumer {
     ///
     /// Batches in progress belong to the old topic: their offsets can no longer be committed.
     private func restart(_ topic: String) {
-        notify(.topicMadeAnew(topic: topic))
+        notify(.topicRecreated(topic: topic))
         let partitions = assignment.partitions
         guard !partitions.isEmpty, revocation == nil else { return }
         clearBuffer()

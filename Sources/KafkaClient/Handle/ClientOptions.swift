@@ -26,14 +26,14 @@ import CLibrdkafka
     /// Sets an option; returns the reason if it is refused, else nil.
     func set(_ name: String, to value: String) -> KafkaConfiguration.OptionRefusal? {
         switch unsafe rd_kafka_conf_set(options, name, value, nil, 0) {
-        case RD_KAFKA_CONF_OK: isTakenWhole(name, value) ? nil : .noWholeNumber
+        case RD_KAFKA_CONF_OK: isTakenUnchanged(name, value) ? nil : .notInteger
         case RD_KAFKA_CONF_UNKNOWN: .unknownName
         default: .invalidValue
         }
     }
 
     /// True for a value that was read completely: librdkafka reads `10s` as 10, and ignores the rest.
-    private func isTakenWhole(_ name: String, _ value: String) -> Bool {
+    private func isTakenUnchanged(_ name: String, _ value: String) -> Bool {
         guard let taken = self.value(of: name), taken != value, let number = Double(taken) else { return true }
         // A word for a number, such as `all`.
         guard value.contains(where: \.isNumber) else { return true }

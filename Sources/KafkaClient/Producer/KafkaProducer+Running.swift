@@ -46,7 +46,7 @@ extension KafkaProducer {
         handOver()
         pollEvents(after: start)
         countPartitions()
-        lookForTrouble()
+        checkTopics()
         return true
     }
 
@@ -102,7 +102,7 @@ extension KafkaProducer {
     }
 
     /// Queries brokers about topics whose records wait for too long.
-    private func lookForTrouble() {
+    private func checkTopics() {
         let now = ContinuousClock.now
         guard now >= lookedAt + .seconds(1) else { return }
         lookedAt = now

@@ -5,7 +5,7 @@
 /// Pure: the owner queries the brokers.
 struct TopicTrouble {
     /// Waiting time after which the cause is queried.
-    static let patience = Duration.seconds(4)
+    static let maxWait = Duration.seconds(4)
 
     /// The time between two queries.
     private static let pause = Duration.seconds(5)
@@ -21,7 +21,7 @@ struct TopicTrouble {
         at now: ContinuousClock.Instant
     ) -> [String: [Destination]] {
         if let next, now < next { return [:] }
-        let late = waiting.filter { $0.value + Self.patience <= now }.keys
+        let late = waiting.filter { $0.value + Self.maxWait <= now }.keys
         if !late.isEmpty { next = now + Self.pause }
         return Dictionary(grouping: late, by: \.topic)
     }

@@ -50,7 +50,7 @@ struct GroupWatch: Watch {
     private var joining: ContinuousClock.Instant?
     private var next: ContinuousClock.Instant?
     private var conflict: GroupConflict?
-    private var toldAt: ContinuousClock.Instant?
+    private var reportedAt: ContinuousClock.Instant?
 
     init(topics: [String]) { self.topics = topics }
 
@@ -89,8 +89,8 @@ struct GroupWatch: Watch {
     private mutating func note(_ found: GroupConflict?, at now: ContinuousClock.Instant) -> [WatchAction] {
         defer { conflict = found }
         guard let found else { return [] }
-        if found == conflict, let toldAt, now - toldAt < Self.pause { return [] }
-        toldAt = now
+        if found == conflict, let reportedAt, now - reportedAt < Self.pause { return [] }
+        reportedAt = now
         return [.notify(.groupShared(found))]
     }
 }

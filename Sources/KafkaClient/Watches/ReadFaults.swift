@@ -8,7 +8,7 @@ import FoundationEssentials
 /// silently. Errors that no topic causes are only reported.
 struct ReadFaults: Watch {
     /// Time after which an unreachable leader is reported: an election, or an orderly restart of a broker, takes less.
-    private static let patience = Duration.seconds(4)
+    private static let maxWait = Duration.seconds(4)
 
     /// The time between two tries of the unreadable places.
     private static let pause = Duration.seconds(3)
@@ -21,7 +21,7 @@ struct ReadFaults: Watch {
     /// The time since which each leader is unreachable.
     private var absences: [TopicPartition: ContinuousClock.Instant] = [:]
 
-    /// Partitions whose leaders are unreachable for longer than `patience`.
+    /// Partitions whose leaders are unreachable for longer than `maxWait`.
     private var absent: [TopicPartition: KafkaError] = [:]
     private var nextTry: ContinuousClock.Instant?
 
@@ -79,7 +79,7 @@ struct ReadFaults: Watch {
         let obstacles = owned.reduce(into: [TopicPartition: KafkaError]()) { $0[$1] = statistics.obstacle(to: $1) }
         let since = absences
         absences = obstacles.reduce(into: [:]) { $0[$1.key] = since[$1.key] ?? now }
-        let late = obstacles.filter { now - (since[$0.key] ?? now) >= Self.patience }
+        let late = obstacles.filter { now - (since[$0.key] ?? now) >= Self.maxWait }
         let begun = late.filter { absent[$0.key] != $0.value }.values
         let ended = absent.keys.filter { late[$0] == nil }
         absent = late

@@ -88,7 +88,7 @@ struct TopicIdentity: Watch {
 
 extension ClientHandle {
     /// Requests a topic's id, whose answer arrives through `pollReply`; false when the library does not support it.
-    func askID(of topic: String, within limit: Duration) -> Bool {
+    func queryID(of topic: String, within limit: Duration) -> Bool {
         unsafe courier_kafka_ask_topic_id(client, topic, limit.milliseconds, replies) != 0
     }
 }

@@ -65,7 +65,7 @@ package struct FleetHistory {
             if let provider = entry.fields.text("provider") { pauses.resume(provider.cut, by: worker, at: entry.time) }
         // In a container, a restarted worker may have the name of its predecessor.
         case "worker.started": workers[worker]?.hasStopped = false
-        case _ where entry.tellsAnEnd: workers[worker]?.hasStopped = true
+        case _ where entry.isWorkerEnd: workers[worker]?.hasStopped = true
         default: break
         }
     }

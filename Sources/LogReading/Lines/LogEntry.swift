@@ -15,7 +15,7 @@ package struct LogEntry: Sendable {
     package let fields: JSONObject
 
     /// True for the last line of a worker that was stopped by a signal.
-    var tellsAnEnd: Bool { ["worker.stopped", "worker.drain_timeout", "worker.ended"].contains(event) }
+    var isWorkerEnd: Bool { ["worker.stopped", "worker.drain_timeout", "worker.ended"].contains(event) }
 
     init?(time: Timestamp, severity: LogSeverity, event: String?, worker: String? = nil, fields: JSONObject) {
         guard Self.believable.contains(time) else { return nil }

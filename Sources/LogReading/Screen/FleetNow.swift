@@ -61,7 +61,7 @@ package struct FleetNow {
         let heardAt = max(newest, now ?? newest)
         // A report of suppressed lines adds nothing, and would hide the problem itself.
         if entry.severity >= .warning, entry.event != Problem.suppressed { trouble = entry }
-        if entry.tellsAnEnd, let name = entry.worker { workers[name]?.hasStopped = true }
+        if entry.isWorkerEnd, let name = entry.worker { workers[name]?.hasStopped = true }
         guard let stats = WorkerStats(entry) else { return false }
         let name = entry.worker ?? "worker"
         let heartbeat = Worker.Heartbeat(time: entry.time, stats: stats)

@@ -30,7 +30,7 @@ extension LoggedEvent {
         package let assigned: LoggedEvent
         package let revoked: LoggedEvent
         package let lost: LoggedEvent
-        package let topicMadeAnew: LoggedEvent
+        package let topicRecreated: LoggedEvent
         package let groupShared: LoggedEvent
         package let cannotRead: LoggedEvent
         package let readsAgain: LoggedEvent
@@ -50,8 +50,8 @@ extension LoggedEvent {
             assigned = LoggedEvent("\(area).assigned", .info, "partitions assigned", [.partitions])
             revoked = LoggedEvent("\(area).revoked", .info, "partitions revoked", [.partitions])
             lost = LoggedEvent("\(area).lost", .warning, "partitions lost", [.partitions])
-            topicMadeAnew = LoggedEvent(
-                "\(area).topic_made_anew",
+            topicRecreated = LoggedEvent(
+                "\(area).topic_recreated",
                 .warning,
                 "topic was deleted and recreated: reading from its first record",
                 [.topic]
@@ -112,7 +112,7 @@ extension LoggedEvent {
 
         package var all: [LoggedEvent] {
             [
-                assigned, revoked, lost, topicMadeAnew, groupShared, cannotRead, readsAgain, unreachable, recovered,
+                assigned, revoked, lost, topicRecreated, groupShared, cannotRead, readsAgain, unreachable, recovered,
                 failed, notAssigned, commitFailed, recordsLost,
                 producerTimes,
             ]

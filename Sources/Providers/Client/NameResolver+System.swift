@@ -8,7 +8,7 @@ extension NameResolver {
     struct NotFound: Error {}
 
     /// Resolves with `getaddrinfo`, which blocks and orders the addresses by RFC 6724.
-    static func askSystem(host: String, port: Int) throws -> [SocketAddress] {
+    static func resolveBySystem(host: String, port: Int) throws -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_protocol = Int32(IPPROTO_TCP)

@@ -41,7 +41,7 @@ final class NameResolver: Resolver, Sendable {
     init(
         loop: any EventLoop,
         freshness: TimeAmount = .seconds(30),
-        lookup: @escaping Lookup = NameResolver.askSystem
+        lookup: @escaping Lookup = NameResolver.resolveBySystem
     ) {
         self.loop = loop
         self.freshness = freshness

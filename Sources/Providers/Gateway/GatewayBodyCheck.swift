@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
-import Providers
 import Verification
 
 /// Checks that a gateway's body stays well formed with every kind of value, so that no message fails on it later.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 package import Logging
 package import SMTPClient
 import SettingsReading

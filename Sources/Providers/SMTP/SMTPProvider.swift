@@ -10,13 +10,13 @@ package import Verification
 /// Sends e-mail by SMTP, each message over a connection of its own, so that no message is handed over twice.
 ///
 /// libcurl blocks, so calls run on threads of the provider's own, one for each connection. A message that finds no free
-/// connection within `patience` is returned unsent.
+/// connection within `maxWait` is returned unsent.
 package struct SMTPProvider: MessageProvider {
     package var name: String { configuration.name }
     package var channel: Channel { .email }
 
     /// The maximum time that a claimed message waits for a connection.
-    private static let patience = Duration.seconds(1)
+    private static let maxWait = Duration.seconds(1)
 
     private let configuration: SMTPConfiguration
     private let threads: MailThreads
@@ -85,8 +85,8 @@ package struct SMTPProvider: MessageProvider {
         }
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                // First the patience, then the deadline. A cancelled sleep ends at once, as intended.
-                try? await Task.sleep(until: min(.now + Self.patience, end), clock: .continuous)
+                // First `maxWait`, then the deadline. A cancelled sleep ends at once, as intended.
+                try? await Task.sleep(until: min(.now + Self.maxWait, end), clock: .continuous)
                 if !Task.isCancelled { call.giveUpUnlessBegun() }
                 try? await Task.sleep(until: end, clock: .continuous)
                 call.giveUp(Task.isCancelled ? .cancelled : .timeout)

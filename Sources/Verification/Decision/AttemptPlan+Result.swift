@@ -22,15 +22,15 @@ extension AttemptPlan {
     /// The call that the send's row keeps: for a retry, the call to the provider to retry at, which the next claim
     /// calls first.
     private func attempt(of disposition: SendDisposition) -> SendResult.Attempt? {
-        guard case .retry = disposition, let retryProvider, retryProvider != told?.attempt.provider else {
-            return told?.attempt
+        guard case .retry = disposition, let retryProvider, retryProvider != reported?.attempt.provider else {
+            return reported?.attempt
         }
         return SendResult.Attempt(
             provider: retryProvider,
             messageID: nil,
             segments: nil,
             encoding: nil,
-            errorCode: told?.attempt.errorCode
+            errorCode: reported?.attempt.errorCode
         )
     }
 
@@ -42,7 +42,7 @@ extension AttemptPlan {
             send: send.reference,
             disposition: disposition,
             attempts: plan.attempts,
-            attempt: told?.attempt,
+            attempt: reported?.attempt,
             refusers: refusers
         )
     }
@@ -58,7 +58,7 @@ extension AttemptPlan {
         case (.retry(let delay), _):
             return .retry(after: min(delay, timeLeft))
         case (.unknown(let reason), nil) where repeatsUnknown && attempts < Self.maximumAttempts:
-            let tried = refusers + [told?.attempt.provider].compactMap(\.self)
+            let tried = refusers + [reported?.attempt.provider].compactMap(\.self)
             let repetition = Repetition(reason: reason, triedProviders: tried)
             return repetition.order(providers, idempotent: idempotent).isEmpty ? end : .repeatOnce
         case (.failed, let repetition?):
@@ -70,14 +70,14 @@ extension AttemptPlan {
 
     /// The answer that the event reports: of all answers to a send the closest to an acceptance, and of equals the
     /// last.
-    struct Told: Sendable {
+    struct ReportedAnswer: Sendable {
         let attempt: SendResult.Attempt
         private let rank: Int
 
-        init(_ attempt: SendResult.Attempt, _ outcome: ProviderOutcome, before: Told?) {
-            let told = before.flatMap { $0.rank > outcome.rank ? $0 : nil }
-            self.attempt = told?.attempt ?? attempt
-            rank = told?.rank ?? outcome.rank
+        init(_ attempt: SendResult.Attempt, _ outcome: ProviderOutcome, before: ReportedAnswer?) {
+            let reported = before.flatMap { $0.rank > outcome.rank ? $0 : nil }
+            self.attempt = reported?.attempt ?? attempt
+            rank = reported?.rank ?? outcome.rank
         }
     }
 }

@@ -47,7 +47,7 @@ package struct AttemptPlan: Sendable {
     package private(set) var provider: String?
 
     /// The answer that the result reports.
-    private(set) var told: Told?
+    private(set) var reported: ReportedAnswer?
 
     /// The providers that refused the message, in this or an earlier claim; they are not called again.
     package private(set) var refusers: [String]
@@ -112,7 +112,7 @@ package struct AttemptPlan: Sendable {
     private mutating func next(after answer: ProviderAnswer, _ encoding: TextEncoding?, _ timeLeft: Duration) -> Step {
         if let provider {
             let attempt = SendResult.Attempt(provider: provider, answer: answer, encoding: encoding)
-            told = Told(attempt, answer.outcome, before: told)
+            reported = ReportedAnswer(attempt, answer.outcome, before: reported)
         }
         if isUnknown { return nextInDoubt(after: answer.outcome) }
         switch answer.outcome {

@@ -34,7 +34,7 @@ package final class Candidate: Sendable {
     package let sendID: SendID
 
     /// The values for the later rules at every possible decision time: their rows are locked and read.
-    package let possiblyPassed: [Screening.Passed]
+    package let possibleOutcomes: [Screening.Passed]
 
     package init(
         record: InboundRecord,
@@ -52,9 +52,9 @@ package final class Candidate: Sendable {
         self.verificationID = verificationID
         self.sendID = sendID
         if case .request(_, let screening) = content {
-            possiblyPassed = screening.possiblyPassed
+            possibleOutcomes = screening.possibleOutcomes
         } else {
-            possiblyPassed = []
+            possibleOutcomes = []
         }
     }
 

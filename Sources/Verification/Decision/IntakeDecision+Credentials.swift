@@ -10,7 +10,7 @@ extension IntakeDecision {
     /// current keys derive differently is not reused either: the stored hash would reject it.
     func sameCredential(_ verification: StoredVerification, _ passed: Screening.Passed) -> Credential? {
         guard passed.testNumber == nil,
-            verification.wholeUntil - facts.now >= passed.tenant.resend.sameCodeWhileLeft,
+            verification.fullyValidUntil - facts.now >= passed.tenant.resend.sameCodeWhileLeft,
             let key = keys.code[verification.codeKey]
         else { return nil }
         return Credential(of: verification, key: key).flatMap { $0.mayBe(of: verification, keys) ? $0 : nil }

@@ -48,7 +48,7 @@ extension IntakeDecision {
             policyVersion: policy.version,
             isFictional: passed.testNumber != nil
         )
-        belong(candidate, to: id)
+        link(candidate, to: id)
         inserted.insert(id)
         send(candidate, request, passed, verification, credential, validity: validity)
     }
@@ -61,7 +61,7 @@ extension IntakeDecision {
     ) {
         guard admits(candidate, request, passed) else { return }
         var verification = current
-        belong(candidate, to: verification.id)
+        link(candidate, to: verification.id)
         let validity = passed.tenant.validity(of: request)
         if let credential = sameCredential(verification, passed) {
             // The credential's validity begins with the first message that is sent.
@@ -106,7 +106,7 @@ extension IntakeDecision {
         changes.slots[passed.slot] = verification.id
         let latest = request.asked(before: facts.now) + settings.maxRequestAge
         // An e-mail with a link is worth sending after its code has expired, any other message is not.
-        let end = request.hasLink ? verification.expiresAt : verification.wholeUntil
+        let end = request.hasLink ? verification.expiresAt : verification.fullyValidUntil
         let deadline = min(request.deadline ?? latest, latest, end)
         let actionCode = request.hasLink ? request.actionCode : nil
         changes.sends.append(
@@ -148,7 +148,7 @@ extension IntakeDecision {
     }
 
     mutating func suppress(_ candidate: Candidate, _ current: StoredVerification, reason: String, rule: String) {
-        belong(candidate, to: current.id)
+        link(candidate, to: current.id)
         publish(candidate, current, status: .suppressed, reason: reason, rule: rule)
     }
 
@@ -176,7 +176,7 @@ extension IntakeDecision {
         changes.outbox.append(event.record(source: settings.source, appendedAt: candidate.record.timestamp))
     }
 
-    mutating func belong(_ candidate: Candidate, to id: VerificationID) {
+    mutating func link(_ candidate: Candidate, to id: VerificationID) {
         guard var known = requests[candidate.key], known.verificationID != id else { return }
         known.verificationID = id
         requests[candidate.key] = known

@@ -47,7 +47,7 @@ struct IntakeDecision {
     }
 
     consuming func changes(by candidates: [Candidate]) -> IntakeChanges {
-        makeRoom(for: candidates.count)
+        reserveCapacity(for: candidates.count)
         for candidate in candidates { decide(candidate.at(facts.now)) }
         changes.insertedVerifications = inserted.sorted().compactMap { verifications[$0] }
         changes.updatedVerifications = updated.sorted().compactMap { verifications[$0] }
@@ -55,7 +55,7 @@ struct IntakeDecision {
     }
 
     /// Nearly all requests are new, each with a verification and two windows.
-    private mutating func makeRoom(for count: Int) {
+    private mutating func reserveCapacity(for count: Int) {
         verifications.reserveCapacity(facts.verifications.count + count)
         inserted.reserveCapacity(count)
         windows.reserveCapacity(facts.windows.count + 2 * count)
@@ -108,7 +108,7 @@ struct IntakeDecision {
         }
         // A request's row is kept for a day. A verification may live longer and still names the request that began it.
         if current.requestID == candidate.key.requestID {
-            belong(candidate, to: id)
+            link(candidate, to: id)
             publish(candidate, current, reason: EventSummary.repeatReason, rule: "request_id")
             return
         }

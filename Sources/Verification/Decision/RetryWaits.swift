@@ -8,14 +8,14 @@ struct RetryWaits: Sendable, Equatable {
         let delay: Duration
 
         /// True if the provider requested the delay: by a retry-after time, or by throttling.
-        let isAsked: Bool
+        let isRequested: Bool
 
         /// True if the provider refuses every message of ours.
         let isMisconfigured: Bool
     }
 
     /// The maximum requested delay that is preferred to a shorter delay of another provider.
-    static let longestAsked = Duration.seconds(10)
+    static let longestRequested = Duration.seconds(10)
 
     private var waits: [Wait] = []
 
@@ -37,7 +37,7 @@ struct RetryWaits: Sendable, Equatable {
             Wait(
                 provider: provider,
                 delay: delay,
-                isAsked: answer.retryAfter != nil || answer.outcome == .throttled,
+                isRequested: answer.retryAfter != nil || answer.outcome == .throttled,
                 isMisconfigured: answer.outcome == .misconfigured
             )
         )
@@ -45,12 +45,12 @@ struct RetryWaits: Sendable, Equatable {
 
     /// The delay of the provider to retry; nil if none may be called again.
     ///
-    /// Providers that requested a delay of at most `longestAsked` are preferred to others, and then the shortest delay
+    /// Providers that requested a delay of at most `longestRequested` are preferred to others, and then the shortest delay
     /// wins. A misconfigured provider is called again only if there is no other.
     var next: Wait? {
         let usable = waits.filter { !$0.isMisconfigured }
-        let asked = usable.filter { $0.isAsked && $0.delay <= Self.longestAsked }
-        for candidates in [asked, usable, waits] where !candidates.isEmpty {
+        let requested = usable.filter { $0.isRequested && $0.delay <= Self.longestRequested }
+        for candidates in [requested, usable, waits] where !candidates.isEmpty {
             return candidates.min { $0.delay < $1.delay }
         }
         return nil

@@ -16,11 +16,11 @@ package enum Screening: Sendable {
     }
 
     /// The values for the later rules at every possible decision time.
-    var possiblyPassed: [Passed] {
+    var possibleOutcomes: [Passed] {
         switch self {
         case .refused: []
         case .passed(let passed): [passed]
-        case .testNumber(let passed, _, let then): [passed] + then.possiblyPassed
+        case .testNumber(let passed, _, let then): [passed] + then.possibleOutcomes
         }
     }
 

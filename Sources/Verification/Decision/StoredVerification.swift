@@ -166,7 +166,7 @@ package struct StoredVerification: Sendable, Equatable {
     package var isFictional: Bool { origin.value.isFictional }
 
     /// The time until which both the credential and its short code are valid.
-    var wholeUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }
+    var fullyValidUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }
 
     /// Begins the credential's validity now; the short code's expiry moves by the same amount.
     mutating func restart(at now: Timestamp, validity: Duration) {

@@ -62,7 +62,7 @@ package struct MemoryLedger: Sendable {
         var limits: [LimitKey: LimitWindow] = [:]
         var usage: [TenantLimit: Int] = [:]
         for candidate in candidates {
-            for passed in candidate.possiblyPassed {
+            for passed in candidate.possibleOutcomes {
                 current[passed.slot] = slots[passed.slot]
                 for key in passed.limits { limits[key] = windows[key]?.window }
                 for limit in passed.tenant.limits.perTenant {

@@ -36,7 +36,7 @@ extension MessageTemplate {
         if let word = CodeLikeWord.first(in: wordsBeforeCode) {
             throw Flaw("has \(word) before {code}, which phones could take for the code: write {code} before it")
         }
-        guard codeStandsApart else { throw Flaw("must keep {code} apart from letters, digits and other places") }
+        guard isCodeSeparate else { throw Flaw("must keep {code} apart from letters, digits and other places") }
     }
 
     /// True if the text has each of these placeholders once, no other placeholder and no other braces.
@@ -66,7 +66,7 @@ extension MessageTemplate {
     }
 
     /// True if no letter, digit or other placeholder touches the code.
-    var codeStandsApart: Bool {
+    var isCodeSeparate: Bool {
         guard let index = pieces.firstIndex(of: .place(.code)) else { return false }
         let before = index == 0 ? nil : pieces[index - 1]
         let after = index + 1 == pieces.count ? nil : pieces[index + 1]

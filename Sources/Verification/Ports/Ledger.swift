@@ -57,7 +57,7 @@ package protocol Ledger: Sendable {
 
     /// Shortens the lease of the unpublished records of these records' streams, so that they can be taken over after a
     /// pause.
-    func giveBack(_ records: [OutboxRecord], after pause: Duration) async throws
+    func release(_ records: [OutboxRecord], after pause: Duration) async throws
 
     /// Makes records of streams available for takeover now if their pause or lease ends within a limit.
     ///

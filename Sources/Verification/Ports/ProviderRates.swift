@@ -5,11 +5,11 @@
 /// A worker takes tokens in chunks, a few times a second, not for each message.
 package protocol ProviderRates: Sendable {
     /// Takes tokens of several providers at once, with one grant for each; throws if the database failed.
-    func takeTurns(_ wanted: [String: TurnRequest]) async throws -> [String: TurnGrant]
+    func takeTokens(_ wanted: [String: TokenRequest]) async throws -> [String: TokenGrant]
 }
 
 /// The number of rate-limit tokens that a worker requests of one provider.
-package struct TurnRequest: Sendable, Hashable {
+package struct TokenRequest: Sendable, Hashable {
     package let count: Int
 
     /// The limit in force from now on; it replaces any earlier one.
@@ -21,8 +21,8 @@ package struct TurnRequest: Sendable, Hashable {
     }
 }
 
-/// The rate-limit tokens that a worker got: each allows one message to be sent within `ProviderTurns.shelfLife`.
-package struct TurnGrant: Sendable, Hashable {
+/// The rate-limit tokens that a worker got: each allows one message to be sent within `ProviderTokens.shelfLife`.
+package struct TokenGrant: Sendable, Hashable {
     package let count: Int
 
     /// The time until the next token is available to any worker.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Formats
+package import Formats
 
 /// The content of a callback in a provider's own format.
 package struct ProviderStatement {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import Formats
+import Formats
 
 /// The signature of a provider's callbacks.
 package protocol ReceiptSignature: Sendable {

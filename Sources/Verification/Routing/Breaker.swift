@@ -25,7 +25,7 @@ package struct Breaker: Sendable {
 
     /// The longest pause when early probes are pointless: after throttling, or when an operator has to fix the
     /// configuration.
-    package static let longestForbearance = Duration.seconds(30)
+    package static let longestThrottlePause = Duration.seconds(30)
 
     /// The longest pause that a provider can request.
     package static let longestRetryAfter = Duration.seconds(60)
@@ -34,7 +34,7 @@ package struct Breaker: Sendable {
     ///
     /// A call may take 10 s, and every message of those 10 s would be lost with it. A slow provider that still answers
     /// is allowed twice the time of its answers.
-    package static let patience = Duration.seconds(2)
+    package static let maxWait = Duration.seconds(2)
 
     /// The default time limit for a probe's answer.
     package static let probeLimit = Duration.seconds(15)
@@ -72,7 +72,7 @@ package struct Breaker: Sendable {
 
     /// The time of the last answer, or of the first call in flight.
     private var quietSince: Instant?
-    private var patience = Self.patience
+    private var maxWait = Self.maxWait
     private let probeLimit: Duration
     private var jitter: UInt64
 
@@ -114,7 +114,7 @@ package struct Breaker: Sendable {
     /// Records the answer to a call.
     package mutating func end(_ call: Call, _ answer: ProviderAnswer, at now: Instant) {
         if answer.outcome == .accepted {
-            patience = max(Self.patience, call.startedAt.duration(to: now) * 2, patience * 9 / 10)
+            maxWait = max(Self.maxWait, call.startedAt.duration(to: now) * 2, maxWait * 9 / 10)
         }
         guard call.era == era else { return }
         underWay -= 1
@@ -124,7 +124,7 @@ package struct Breaker: Sendable {
             return
         }
         quietSince = now
-        let asked = min(answer.retryAfter ?? .zero, Self.longestRetryAfter)
+        let requested = min(answer.retryAfter ?? .zero, Self.longestRetryAfter)
         switch answer.outcome {
         case .accepted, .refused, .impossible, .optedOut, .fraud,
             _ where answer.isOfMessage:
@@ -133,17 +133,17 @@ package struct Breaker: Sendable {
             failures = 0
             openings = 0
         case .throttled:
-            open(for: max(asked, pause(upTo: Self.longestForbearance)), at: now)
+            open(for: max(requested, pause(upTo: Self.longestThrottlePause)), at: now)
         case .notSent, .unknown:
-            fail(at: now, shortest: asked, longest: Self.longestPause)
+            fail(at: now, shortest: requested, longest: Self.longestPause)
         case .misconfigured:
-            fail(at: now, longest: Self.longestForbearance)
+            fail(at: now, longest: Self.longestThrottlePause)
         }
     }
 
     private func isSilent(at now: Instant) -> Bool {
         guard underWay >= Self.failuresToOpen, let quietSince else { return false }
-        return quietSince.duration(to: now) >= patience
+        return quietSince.duration(to: now) >= maxWait
     }
 
     /// Counts a failure; a pause is at least as long as the provider requests, otherwise at most `longest`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
-import Verification
+
 /// A credential that never prints itself.
 ///
 /// Descriptions, `dump` and mirrors show `<secret>`. Only `revealed` returns the text, so every use can be found by

@@ -124,7 +124,7 @@ struct BatchMaker {
         var limits: [LimitKey: LimitWindow] = [:]
         for candidate in candidates {
             requests[candidate.key] = KnownRequest(of: candidate)
-            for passed in candidate.possiblyPassed {
+            for passed in candidate.possibleOutcomes {
                 if let id = rows.persons[passed.slot.person]?[passed.slot.purpose] {
                     found[passed.slot] = id
                     known[id] = verifications[id]

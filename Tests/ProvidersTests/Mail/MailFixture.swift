@@ -17,7 +17,7 @@ func mail(
     senderName: String = "Acme",
     to recipient: String = "ann@example.org",
     within callDeadline: Duration = .seconds(30),
-    leavingWithin patience: Duration = .seconds(60)
+    leavingWithin maxWait: Duration = .seconds(60)
 ) throws -> OutboundMessage {
     let email = EmailMessage(
         recipient: try #require(EmailAddress(recipient)),
@@ -31,7 +31,7 @@ func mail(
         content: .email(email),
         validity: .seconds(600),
         callDeadline: callDeadline,
-        leaveBy: .now + patience
+        leaveBy: .now + maxWait
     )
 }
 

@@ -18,7 +18,7 @@ func push(
     to environment: PushEnvironment = .production,
     validity: Duration = .seconds(600),
     within callDeadline: Duration = .seconds(60),
-    leavingWithin patience: Duration = .seconds(600)
+    leavingWithin maxWait: Duration = .seconds(600)
 ) throws -> OutboundMessage {
     let device = try #require(
         DeviceToken(
@@ -33,7 +33,7 @@ func push(
         content: .push(content),
         validity: validity,
         callDeadline: callDeadline,
-        leaveBy: .now + patience
+        leaveBy: .now + maxWait
     )
 }
 

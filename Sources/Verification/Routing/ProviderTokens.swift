@@ -10,11 +10,11 @@ import Formats
 ///
 /// A queue admits no more messages than can get a token within their maximum wait. A message that gets no token and
 /// cannot use another provider backs off, and the delay grows with the number of messages that back off already.
-package struct ProviderTurns<Waiter: Sendable>: Sendable {
+package struct ProviderTokens<Waiter: Sendable>: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     /// The maximum time that a message waits for a token.
-    package static var patience: Duration { .seconds(1) }
+    package static var maxWait: Duration { .seconds(1) }
 
     /// The shortest and the longest backoff of a message that got no token.
     package static var shortestAbsence: Duration { .seconds(2) }
@@ -45,7 +45,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
 
         init(rate: RateLimit, at now: Instant) {
             self.rate = rate
-            places = rate.turns(in: ProviderTurns.patience * 2)
+            places = rate.turns(in: ProviderTokens.maxWait * 2)
             (owedUntil, heldUntil, nextQuestion) = (now, now, now)
         }
     }
@@ -83,11 +83,11 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
     }
 
     /// The tokens to request from the fleet's store now; each request must end in `granted` or `failed`.
-    package mutating func wanted(at now: Instant) -> [String: TurnRequest] {
-        var wanted: [String: TurnRequest] = [:]
+    package mutating func wanted(at now: Instant) -> [String: TokenRequest] {
+        var wanted: [String: TokenRequest] = [:]
         for (name, line) in lines where !line.isAsking && !line.waiters.isEmpty && line.nextQuestion <= now {
             let count = min(line.waiters.count, line.rate.turns(in: Self.chunk))
-            wanted[name] = TurnRequest(count: count, rate: line.rate)
+            wanted[name] = TokenRequest(count: count, rate: line.rate)
             lines[name]?.isAsking = true
         }
         return wanted
@@ -102,7 +102,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
     }
 
     /// Adds granted tokens and returns the messages that may be sent, in the order of their arrival.
-    package mutating func granted(_ grants: [String: TurnGrant], at now: Instant) -> [Waiter] {
+    package mutating func granted(_ grants: [String: TokenGrant], at now: Instant) -> [Waiter] {
         var going: [Waiter] = []
         for (name, grant) in grants {
             guard var line = lines.removeValue(forKey: name) else { continue }
@@ -137,7 +137,7 @@ package struct ProviderTurns<Waiter: Sendable>: Sendable {
     }
 
     /// Counts a message that backs off, and returns for how long.
-    package mutating func sendAway(from provider: String, at now: Instant) -> Duration {
+    package mutating func retryAfter(from provider: String, at now: Instant) -> Duration {
         guard let line = lines[provider] else { return Self.shortestAbsence }
         let owedUntil = min(max(line.owedUntil, now) + line.rate.turn, now + Self.longestAbsence)
         lines[provider]?.owedUntil = owedUntil
