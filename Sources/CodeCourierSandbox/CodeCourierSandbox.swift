@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Foundation
 
 /// The command `code-courier-sandbox`, which demonstrates and tries workers.
 @main
@@ -13,4 +14,15 @@ struct CodeCourierSandbox: AsyncParsableCommand {
             """,
         subcommands: [ServeCommand.self, DemoCommand.self]
     )
+}
+
+/// Prints a line on standard output and flushes it, so that a viewer sees each step as it happens.
+func printOutput(_ line: String) {
+    print(line)
+    fflush(nil)
+}
+
+/// Prints a line on standard error, for the person at the terminal.
+func printError(_ line: String) {
+    try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
 }

@@ -64,3 +64,49 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
         requestedAt ?? min(arrivedAt ?? now, now)
     }
 }
+
+/// The parameters that let a phone fill in the code automatically.
+package struct RequestAutofill: Sendable, Hashable {
+    /// The site that the code is bound to, for the line `@domain #code`.
+    package let domain: HostName?
+
+    /// The Android app's hash of exactly 11 characters, which ends the message.
+    package let androidAppHash: String?
+
+    init(_ fields: RequestFields, _ unread: inout [String]) {
+        domain = fields.hint("domain", &unread) { HostName($0) }
+        androidAppHash = fields.hint("androidAppHash", &unread) { Self.isAppHash($0) ? $0 : nil }
+    }
+
+    /// True if the text has the format of an Android app's hash.
+    package static func isAppHash(_ text: String) -> Bool {
+        text.isASCII(within: 11...11) {
+            $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/")
+        }
+    }
+}
+
+package enum Channel: String, Sendable, Hashable, CaseIterable {
+    case sms
+    case email
+    case apns
+}
+
+/// The purpose for which a person proves a recipient.
+package enum Purpose: String, Sendable, Hashable, CaseIterable {
+    case signUp = "sign_up"
+    case signIn = "sign_in"
+    case mfaEnrollment = "mfa_enrollment"
+    case mfaSignIn = "mfa_sign_in"
+    case reauthentication
+    case accountLink = "account_link"
+    case appVerification = "app_verification"
+
+    /// True if the proof is for a known account, so that the request must name it.
+    package var requiresSubject: Bool {
+        switch self {
+        case .mfaEnrollment, .mfaSignIn, .reauthentication: true
+        case .signUp, .signIn, .accountLink, .appVerification: false
+        }
+    }
+}

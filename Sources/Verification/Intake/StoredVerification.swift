@@ -175,3 +175,14 @@ package struct StoredVerification: Sendable, Equatable {
         expiresAt = end
     }
 }
+
+/// A large immutable value, stored once however often its owner is copied.
+final class Shared<Value: Sendable & Equatable>: Sendable, Equatable {
+    let value: Value
+
+    init(_ value: Value) {
+        self.value = value
+    }
+
+    static func == (one: Shared, other: Shared) -> Bool { one === other || one.value == other.value }
+}
