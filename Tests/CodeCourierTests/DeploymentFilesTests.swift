@@ -11,8 +11,7 @@ import Verification
 
 @Suite("Files of deployments")
 struct DeploymentFilesTests {
-    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+    private static let root = Repository.root
 
     /// The folders with a configuration and a policy.
     static let folders = [

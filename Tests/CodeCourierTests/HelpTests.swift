@@ -3,6 +3,7 @@
 import ArgumentParser
 import Foundation
 import Providers
+import TestTools
 import Testing
 
 @testable import CodeCourier
@@ -65,8 +66,7 @@ import Testing
     }
 
     @Test func `the help names every page`() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
+        let root = Repository.root
         let files = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "docs").path)
         let pages = files.filter { $0.hasSuffix(".md") }.map { String($0.dropLast(3)) }
         let parts = CodeCourier.configuration.discussion.components(separatedBy: "The pages are in docs: ")

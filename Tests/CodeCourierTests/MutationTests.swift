@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import FoundationEssentials
 import SettingsReading
 import TestTools
 import Testing
@@ -9,18 +8,6 @@ import Testing
 
 @Suite("Mutated files")
 struct MutationTests {
-    /// A small generator (SplitMix64), so that a printed seed repeats a run.
-    private struct SeededGenerator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var word = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            word = (word ^ (word >> 27)) &* 0x94d0_49bb_1331_11eb
-            return word ^ (word >> 31)
-        }
-    }
-
     private static let pieces = [
         "", "{", "}", "[", "]", ":", ",", "\n", "  ", "\t", "\"", "'", "#", "&a ", "*a", "? ", "- ", "!!int ", "<<: ",
         "|\n",
@@ -28,7 +15,7 @@ struct MutationTests {
         "9223372036854775807h", ".inf", "2026-11-20",
     ]
 
-    private static func mutate(_ text: String, using generator: inout SeededGenerator) -> String {
+    private static func mutate(_ text: String, using generator: inout TestSeed) -> String {
         var scalars = Array(text.unicodeScalars)
         for _ in 0..<Int.random(in: 1...4, using: &generator) {
             let start = Int.random(in: 0...scalars.count, using: &generator)
@@ -47,15 +34,8 @@ struct MutationTests {
         return String(mutated)
     }
 
-    private static func seed() -> UInt64 {
-        let chosen = ProcessInfo.processInfo.environment["CODE_COURIER_TEST_SEED"].flatMap { UInt64($0) }
-        let seed = chosen ?? UInt64.random(in: .min ... .max)
-        print("CODE_COURIER_TEST_SEED=\(seed)")
-        return seed
-    }
-
     @Test func `a mutated policy is a policy or has faults of one line each`() {
-        var generator = SeededGenerator(state: Self.seed())
+        var generator = TestSeed("policy")
         var refused = 0
         for _ in 0..<2000 {
             let text = Self.mutate(ExampleFiles.policy, using: &generator)
@@ -75,7 +55,7 @@ struct MutationTests {
 
     @Test func `a mutated configuration is one or has faults of one line each`() throws {
         let folder = try ScratchFolder()
-        var generator = SeededGenerator(state: Self.seed())
+        var generator = TestSeed("configuration")
         var refused = 0
         let example = try ExampleFiles.courier(in: folder)
         for _ in 0..<2000 {

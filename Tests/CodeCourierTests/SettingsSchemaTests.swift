@@ -3,6 +3,7 @@
 import Formats
 import Foundation
 import SettingsReading
+import TestTools
 import Testing
 import Verification
 
@@ -47,7 +48,7 @@ import Verification
         }
     }
 
-    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+    private static let root = Repository.root
 
     /// A file in which one mapping has an unknown key, and the schema's keys for that mapping.
     private struct Mapping {

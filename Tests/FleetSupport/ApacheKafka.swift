@@ -108,7 +108,7 @@ package struct ApacheKafka: Sendable {
         return codecs
     }
 
-    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardized.path
+    private static let root = Repository.root.path
 
     private func script(_ arguments: [String]) async throws -> String {
         try await output(

@@ -79,7 +79,7 @@ import Testing
     /// Runs `deploy/local/kafka.sh` on the tests' cluster.
     private func kafka(_ command: String, _ node: Int, _ fleet: TestFleet) async throws {
         let variables = ProcessInfo.processInfo.environment
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        let root = Repository.root
         let program = try Program(
             [command, try #require(variables["COURIER_TEST_KAFKA_CLUSTER"]), String(node)],
             executable: root.appending(path: "deploy/local/kafka.sh").standardizedFileURL.path,

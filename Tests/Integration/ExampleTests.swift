@@ -55,7 +55,7 @@ extension CommandLineSuite {
             _ fleet: TestFleet,
             expecting code: Int32 = 0
         ) async throws -> Program {
-            let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+            let root = Repository.root
             let program = try Program(
                 [root.appending(path: "docs/examples/\(script)").path] + arguments,
                 executable: root.appending(path: ".local/python/bin/python").path,

@@ -140,7 +140,7 @@ extension Worker {
 extension TestFleet {
     /// Grants the cluster's one user the rights of `docs/deployment.md` on this fleet's topics.
     fileprivate func grant(_ user: String, _ kafka: ApacheKafka) async throws {
-        let page = URL(filePath: #filePath).appending(path: "../../../docs/deployment.md").standardized
+        let page = Repository.file("docs/deployment.md")
         let commands = try String(contentsOf: page, encoding: .utf8).replacing("\\\n", with: "").split(separator: "\n")
             .map { $0.split(separator: " ").map(String.init) }
             .filter { $0.first == "kafka-acls.sh" && $0.contains("User:\(user)") }

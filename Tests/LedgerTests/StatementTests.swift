@@ -3,6 +3,7 @@
 import Foundation
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 
 /// Finds every SQL statement in the sources and lets a server with the current tables prepare it.
@@ -50,7 +51,7 @@ import Testing
 
     /// The sources of the targets that may contain a `Statement`.
     private static func sources() throws -> [(file: String, text: String)] {
-        let folder = URL(filePath: #filePath).appending(path: "../../../Sources").standardized
+        let folder = Repository.file("Sources")
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         var sources: [(file: String, text: String)] = []
         while let file = files?.nextObject() as? URL {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestTools
 import Testing
 import Verification
 
@@ -9,7 +10,7 @@ import Verification
 @Suite struct PlanTableTests {
     /// Numbers with libphonenumber's own answers from the same metadata, written by `make numbers`.
     private static let sample = Result {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "number-sample.txt")
+        let file = Repository.file("Tests/PhoneNumbersTests/number-sample.txt")
         return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map { $0.split(separator: " ") }
     }
 

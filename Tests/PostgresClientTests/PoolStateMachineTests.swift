@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestTools
 import Testing
 
 @testable import PostgresClient
@@ -8,7 +9,7 @@ struct PoolStateMachineTests {
     /// Makes random calls, and compares them with a simple model of the borrowed connections.
     @Test(arguments: 0..<50)
     func `no connection is lent twice and nobody is served out of turn`(seed: UInt64) {
-        var generator = SplitMix(state: seed)
+        var generator = TestSeed(seed: seed)
         let size = Int.random(in: 1...4, using: &generator)
         var machine = PoolStateMachine<UInt64, Int>(size: size)
         var lent: Set<Int> = []
@@ -58,18 +59,5 @@ struct PoolStateMachineTests {
             return
         }
         #expect(machine.close(2).isClosed)
-    }
-}
-
-/// A generator whose sequence depends only on its seed (SplitMix64 by Steele, Lea and Flood).
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
     }
 }

@@ -116,7 +116,7 @@ import Verification
 
     @Test func `every kind is in the schema of the configuration, and in the table of its page`() throws {
         let kinds = ProviderModules.all.map { $0.kind }
-        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+        let root = Repository.root
         let schema = try Data(contentsOf: root.appending(path: "schemas/courier.schema.json"))
         var alternatives: JSONValue? = try JSONScanner.parse(Array(schema))
         for name in ["properties", "providers", "items", "anyOf"] { alternatives = alternatives?[name] }
@@ -219,7 +219,7 @@ import Verification
     }
 
     @Test func `the examples of docs/http-providers.md are whole`() throws {
-        let page = URL(filePath: #filePath).appending(path: "../../../docs/http-providers.md").standardized
+        let page = Repository.file("docs/http-providers.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         let examples = text.components(separatedBy: "```yaml\n").dropFirst().map {
             $0.components(separatedBy: "```")[0]

@@ -22,9 +22,7 @@ struct MotoServer {
 
     /// Runs a server during `body`, and fails when `deploy/local/wheels.sh` has not installed it.
     static func with<Value>(_ body: (MotoServer) async throws -> Value) async throws -> Value {
-        let python = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../.local/moto/bin/python"
-        )
+        let python = Repository.file(".local/moto/bin/python")
         let installed = FileManager.default.isExecutableFile(atPath: python.path)
         try #require(installed, "there is no moto in .local/moto; run deploy/local/wheels.sh")
         let output = FileManager.default.temporaryDirectory.appending(path: "moto-\(UUID().uuidString)")

@@ -3,6 +3,7 @@
 import Formats
 import Foundation
 import TestSupport
+import TestTools
 import Testing
 
 @testable import Providers
@@ -180,9 +181,7 @@ import Testing
     }
 
     @Test func `every example of the contract is read`() throws {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
-            path: "../../schemas/kafka/examples"
-        )
+        let folder = Repository.file("schemas/kafka/examples")
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { $0.lastPathComponent.hasPrefix("receipt.") }
         #expect(files.count >= 7)

@@ -2,6 +2,7 @@
 
 import Formats
 package import Foundation
+import TestTools
 import Verification
 
 /// The published schema of delivery events, with a checker for the part of JSON Schema 2020-12 that it uses.
@@ -15,9 +16,7 @@ package struct DeliverySchema {
     }
 
     /// The repository's folder of schemas.
-    package static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
-        path: "../../schemas/kafka"
-    )
+    package static let folder = Repository.file("schemas/kafka")
 
     package init() throws {
         let bytes = try Data(contentsOf: Self.folder.appending(path: "delivery.schema.json"))

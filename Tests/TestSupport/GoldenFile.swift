@@ -2,13 +2,14 @@
 
 package import Formats
 import Foundation
+import TestTools
 package import Verification
 
 /// One file of `schemas/golden/v1`: inputs and outputs since v1, which never change.
 ///
 /// With `COURIER_WRITE_GOLDEN=folder` the tests also write the current code's output there, to add a case.
 package struct GoldenFile {
-    private static let folder = URL(filePath: #filePath).appending(path: "../../../schemas/golden/v1").standardized
+    private static let folder = Repository.file("schemas/golden/v1")
 
     private let name: String
     package let cases: [JSONObject]

@@ -3,6 +3,7 @@
 import Formats
 import FoundationEssentials
 import SMTPClient
+import TestTools
 import Testing
 import Verification
 
@@ -49,8 +50,8 @@ import Verification
     }
 
     @Test func `stays one message with its own headers whatever names and texts say`() throws {
-        let seed = ProcessSeed.value("mail")
-        var random = ProcessSeed(seed)
+        var random = TestSeed("mail")
+        let seed = random.seed
         for round in 0..<3000 {
             let subject = random.hostileText()
             let name = random.hostileText()
@@ -107,29 +108,9 @@ import Verification
     }
 }
 
-/// A repeatable random source, seeded by the environment's `COURIER_TEST_SEED` or by a new seed.
-struct ProcessSeed: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    static func value(_ name: String) -> UInt64 {
-        let given = ProcessInfo.processInfo.environment["COURIER_TEST_SEED"].flatMap { UInt64($0) }
-        let seed = given ?? UInt64.random(in: 0...UInt64.max)
-        print("\(name): COURIER_TEST_SEED=\(seed)")
-        return seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-
+extension TestSeed {
     /// Up to forty pieces that are known to break mail programs.
-    mutating func hostileText() -> String {
+    fileprivate mutating func hostileText() -> String {
         let pieces = [
             "\r", "\n", "\r\n", "\r\nBcc: x@y.zz", "\r\n\r\n", "\r\n.\r\n", "\u{0}", "\u{85}", "\u{2028}", "\u{2029}",
             "\"",

@@ -2,6 +2,7 @@
 
 import Formats
 import Foundation
+import TestTools
 import Testing
 
 @testable import Verification
@@ -10,8 +11,7 @@ import Testing
     static let languages = MessageCatalog.languages
     static let rightToLeft = ["ar", "fa", "he", "ur"]
 
-    private static let folder = URL(filePath: #filePath)
-        .appending(path: "../../../Sources/Verification/Messages/Texts").standardized
+    private static let folder = Repository.file("Sources/Verification/Messages/Texts")
 
     private func texts(_ language: String) throws -> LanguageTexts {
         try #require(MessageCatalog[language])

@@ -3,6 +3,7 @@
 import Formats
 import Foundation
 import TestSupport
+import TestTools
 import Testing
 
 @testable import Verification
@@ -93,7 +94,7 @@ struct CodesVectors: Decodable {
     }
 
     static func read() throws -> CodesVectors {
-        let file = URL(filePath: #filePath).appending(path: "../../../schemas/test-vectors.json").standardized
+        let file = Repository.file("schemas/test-vectors.json")
         return try JSONDecoder().decode(CodesVectors.self, from: Data(contentsOf: file))
     }
 

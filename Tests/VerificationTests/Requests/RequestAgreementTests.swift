@@ -2,13 +2,13 @@
 
 import Foundation
 import TestSupport
+import TestTools
 import Testing
 
 @testable import Verification
 
 @Suite struct RequestAgreementTests {
-    private static let table = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "schemas/kafka/examples/agreement/requests.json")
+    private static let table = Repository.file("schemas/kafka/examples/agreement/requests.json")
 
     /// Returns true when a worker calls a field of the request invalid under any policy.
     private func isFaulty(_ request: VerificationRequest) -> Bool {

@@ -2,12 +2,13 @@
 
 import Foundation
 import TestSupport
+import TestTools
 import Testing
 
 /// Tests the SQL of `docs/operators.md` against a database.
 @Suite struct RunbookTests {
     @Test func `every statement of the runbook runs on a migrated database`() async throws {
-        let page = URL(filePath: #filePath).appending(path: "../../../docs/operators.md").standardized
+        let page = Repository.file("docs/operators.md")
         let parts = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```sql\n")
         let blocks = parts.dropFirst().compactMap { $0.components(separatedBy: "```").first }
         #expect(blocks.count >= 6)
@@ -19,7 +20,7 @@ import Testing
     }
 
     @Test func `every alert has its section`() throws {
-        let page = URL(filePath: #filePath).appending(path: "../../../docs/operators.md").standardized
+        let page = Repository.file("docs/operators.md")
         let text = try String(contentsOf: page, encoding: .utf8)
         for alert in [
             "LagGrowing", "UnknownOutcomes", "ProviderPaused", "ProviderFailing", "NoHeartbeat", "DeadLetters",

@@ -6,7 +6,7 @@ import Testing
 import Verification
 
 /// Tests the queue for rate-limit tokens of a provider whose limit the fleet shares.
-@Suite struct RoutingTurnsTests {
+@Suite struct RoutingTokensTests {
     private static let rate = RateLimit(count: 40, per: .seconds(1))
 
     private let start: ContinuousClock.Instant

@@ -6,6 +6,7 @@ import Foundation
 import Ledger
 import PostgresClient
 import TestSupport
+import TestTools
 import Testing
 import Verification
 
@@ -13,7 +14,7 @@ import Verification
     private static let earlier = Array(Migration.all.prefix(3))
 
     @Test func `the migrations are the files of schemas, byte for byte and in order`() throws {
-        let folder = URL(filePath: #filePath).appending(path: "../../../schemas/postgres").standardized
+        let folder = Repository.file("schemas/postgres")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         #expect(Migration.all.map { "\($0.name).sql" } == files)
         #expect(Migration.all.map(\.version) == Array(1...Int32(files.count)))
