@@ -95,7 +95,7 @@ extension RequestReading {
         #expect(request.tenant == "acme.eu-1_a" && request.channel == .email && request.purpose == .mfaSignIn)
         #expect(request.recipient.canonical == "Ann.B@example.com" && request.recipientConfirmed)
         #expect(request.languageCode?.text == "pt-BR" && request.appName?.text == "Acme & Söhne")
-        #expect(request.subject == "user-1" && request.client?.ip?.canonical == "2001:db8::1")
+        #expect(request.subject == "user-1" && request.client?.ip?.network == "2001:db8::/64")
         #expect(request.client?.platform == .ios)
         #expect(request.appVerification?.method == .appAttest && request.appVerification?.verdict == .pass)
         #expect(request.appVerification?.score == 0.75)
