@@ -8,7 +8,7 @@ typealias SettingKey = [String]
 /// A key of the configuration file, declared once, in `Setting.declared`.
 ///
 /// The declaration gives its reader, the keys that are known, the environment variable, the JSON schema and the row in
-/// `docs/configuration.md`. A provider's keys are those of its `ProviderModule`..
+/// `docs/configuration.md`. A provider's keys are those of its `ProviderModule`.
 struct Setting {
     /// A mapping of settings; a list or mapping with a reader of its own, from the file only; a single value; or a
     /// secret, which may also be in a file: `codeFile` names that of `code`.
