@@ -55,7 +55,7 @@ package struct Pipeline: Sendable {
             Together(CatchUp(publish), Poll(every: settings.sweepInterval, publish.tick)),
             Stage(in: context, from: context.outbox.batches(of: 2 * size, after: gather(10)), publish.produce),
             Stage(in: context, from: publish.answers.batches(of: 2 * size), last: publish.allAnswered, publish.settle),
-            Stage(.forget, in: context, from: publish.endings.batches(of: 2 * size, after: gather(10)), publish.forget),
+            Stage(in: context, from: publish.endings.batches(of: 2 * size, after: gather(10)), publish.forget),
             parts.sink,
         ]
     }

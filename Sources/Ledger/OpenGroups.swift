@@ -138,7 +138,7 @@ package final class OpenGroups<ID: Hashable & Sendable, Member: Identifiable & H
     func plan(splitting members: [Member]) -> Plan {
         state.withLock { state in
             var plan = Plan()
-            for id in members.compactMap({ state.group(of: $0) }) { plan.split[id] = state.left(in: id) }
+            for id in Set(members.compactMap { state.group(of: $0) }) { plan.split[id] = state.left(in: id) }
             return plan
         }
     }

@@ -138,7 +138,7 @@ struct Publish: Sendable {
             case .time: isLookDue = true
             }
         }
-        if !published.isEmpty || isLookDue { await delete(published) }
+        if !published.isEmpty || isLookDue { await context.progress.during(.forget) { await delete(published) } }
         await release(left)
     }
 

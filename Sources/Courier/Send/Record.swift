@@ -15,7 +15,8 @@ struct Record: Sendable {
     /// Writes results.
     func write(_ batch: [SendResult]) async {
         let rest = await writeUnlocked(batch)
-        if !rest.isEmpty { locked.append(rest) }
+        // A worker past its drain timeout has finished the queue.
+        if !rest.isEmpty, !locked.append(rest) { giveUp(rest) }
     }
 
     /// Writes locked results after a delay, since PostgreSQL sends no notification when a lock is released.
