@@ -47,7 +47,7 @@ def read(stream, name):
 def firing(alert, log, first, last):
     """(first time, last time, labels, greatest value) of each time that an alert fires."""
     tree = logql.Parser(table.condition(alert)).parse()
-    patience = logql.seconds(alert["for"])
+    duration = logql.seconds(alert["for"])
     holding, fired = {}, []
     moments = [first + STEP * step for step in range(int((last - first) // STEP) + 1)] + [last]
     for now in moments:
@@ -56,7 +56,7 @@ def firing(alert, log, first, last):
             holding.pop(labels)
         for labels, value in values.items():
             since, entry = holding.setdefault(labels, (now, None))
-            if now - since < patience:
+            if now - since < duration:
                 continue
             if entry is None:
                 entry = {"from": now, "labels": dict(labels), "value": value}

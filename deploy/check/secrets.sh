@@ -29,7 +29,7 @@ fit() {
 make_secrets "$secrets" || fail "make-secrets.sh fails" "$(cat "$words")"
 fit "$secrets" "postgres/courier?sslmode=disable" || fail "the URLs of make-secrets.sh are not those of compose.yaml"
 
-# What is lost is made anew, and nothing else is touched.
+# A lost file is created again, and nothing else is touched.
 cp -r "$secrets" "$folder/first"
 rm "$secrets/seal"
 make_secrets "$secrets" || fail "make-secrets.sh does not run twice" "$(cat "$words")"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced by the checks beside it: what cannot be checked for want of a tool is said, never passed over.
+# Sourced by the checks beside it: a check that lacks its tool says so.
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../local/shared.sh"
 cd "$root" || exit

@@ -5,7 +5,7 @@
 # - A fetch is answered when its whole wait is over, whatever has come meanwhile, and looks through every batch that the
 #   broker holds for each of its partitions: time and processor are the broker's, and grow with what it has held.
 # - A partition's end is raised before the batch below it is stored. With two producers a later batch can so be shown
-#   before an earlier one, and who reads at the end passes over the earlier one for good; reading anew finds both.
+#   before an earlier one, and a reader at the end skips the earlier one for good; reading again finds both.
 #
 #   broker.sh start [name]    starts it if it does not run, prints host:port
 #   broker.sh url [name]      prints host:port of the running broker

@@ -452,14 +452,14 @@ def processes_of(session):
 
 def end_session(session):
     """Ends what is left of a part: first in order, then at once."""
-    for number, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)):
+    for number, seconds in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)):
         left = processes_of(session)
         for process, _ in left:
             try:
                 os.kill(process, number)
             except ProcessLookupError:
                 pass
-        limit = time.time() + patience
+        limit = time.time() + seconds
         while left and time.time() < limit:
             time.sleep(0.05)
             left = processes_of(session)

@@ -122,7 +122,7 @@ start() {
     mkdir -p "$state" && [[ -w "$state" ]] ||
         fail "$state belongs to another user" "Run: sudo make clean (or run this as the user who made it)"
     if [[ -z "$(server_process)" ]]; then
-        # A cluster that was never finished, or whose directory is gone, is made anew.
+        # A cluster that was never finished, or whose directory is gone, is created again.
         if [[ ! -f "$state/made" || ! -d "$(directory)/data" ]]; then
             remove
             mkdir -p "$state"
