@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// Intake and other stages reserve places concurrently, before they claim sends, so that all claims together stay
 /// within the limit. A `Claimant` reserves at once as many places as are free. Intake waits until it has places for a
-/// whole batch, and keeps those it already has. While a taker could use more than it got, free places are given to
-/// intake and to the takers alternately.
+/// whole batch, and keeps those it already has. While a claimant could use more than it got, free places are given to
+/// intake and to the claimants alternately.
 final class InFlight: Sendable {
     /// A user that reserves free places without waiting.
     enum Claimant {
@@ -28,10 +28,10 @@ final class InFlight: Sendable {
         /// The places that the waiter still lacks; 0 without a waiter.
         var lacking = 0
 
-        /// Takers that could use more places than they got, with the number; removed at the taker's next reservation.
+        /// Claimants that could use more places than they got, with the number; each is removed at its next reservation.
         var demands: [Claimant: Int] = [:]
 
-        /// Free places that are kept for takers while intake waits.
+        /// Free places that are kept for claimants while intake waits.
         var left = 0
         var isWaitersTurn = true
 
@@ -43,9 +43,9 @@ final class InFlight: Sendable {
 
         var free: Int { isClosed ? 0 : max(0, limit - held - reserved) }
 
-        /// Assigns free places to the waiter, or keeps them for takers with demands, alternately.
+        /// Assigns free places to the waiter, or keeps them for claimants with demands, alternately.
         ///
-        /// At most half of the limit is kept for takers, since their next reservation may be some time away.
+        /// At most half of the limit is kept for claimants, since their next reservation may be some time away.
         mutating func share() {
             let demand = min(demands.values.reduce(0, +), (limit + 1) / 2)
             left = min(left, free, demand)
@@ -58,7 +58,7 @@ final class InFlight: Sendable {
         }
     }
 
-    /// The places kept for a taker that got none: enough to find out whether there is work.
+    /// The places kept for a claimant that got none: enough to find out whether there is work.
     static let probeSize = 8
 
     let limit: Int
@@ -80,13 +80,13 @@ final class InFlight: Sendable {
 
     /// Reserves free places, up to a number, and returns how many it got.
     ///
-    /// Leaves a share for each other taker that has a demand.
-    func reserve(upTo most: Int, for taker: Claimant) -> Int {
+    /// Leaves a share for each other claimant that has a demand.
+    func reserve(upTo most: Int, for claimant: Claimant) -> Int {
         defer { signal.send() }
         return places.withLock { places in
-            places.demands[taker] = nil
-            let takers = places.demands.count + 1
-            let reserved = min(most, (places.free + takers - 1) / takers)
+            places.demands[claimant] = nil
+            let claimants = places.demands.count + 1
+            let reserved = min(most, (places.free + claimants - 1) / claimants)
             places.reserved += reserved
             places.share()
             return reserved
@@ -121,12 +121,12 @@ final class InFlight: Sendable {
 
     /// Ends a reservation: converts places to sends in flight and frees the rest.
     ///
-    /// `taker` is the taker that reserved and will soon reserve again.
-    func claim(_ count: Int, of reserved: Int, for taker: Claimant? = nil) {
+    /// `claimant` is the claimant that reserved and will soon reserve again.
+    func claim(_ count: Int, of reserved: Int, for claimant: Claimant? = nil) {
         places.withLock { places in
             places.reserved -= reserved
             places.held += count
-            if let taker, count >= reserved { places.demands[taker] = reserved == 0 ? Self.probeSize : limit }
+            if let claimant, count >= reserved { places.demands[claimant] = reserved == 0 ? Self.probeSize : limit }
             places.share()
         }
         signal.send()

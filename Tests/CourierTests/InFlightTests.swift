@@ -24,9 +24,9 @@ import Testing
     }
 
     /// Uses all places that a takeover can reserve, and returns their number.
-    private func takeAll(_ inFlight: InFlight, for taker: InFlight.Claimant = .takeover) -> Int {
-        let reserved = inFlight.reserve(upTo: 10, for: taker)
-        inFlight.claim(reserved, of: reserved, for: taker)
+    private func takeAll(_ inFlight: InFlight, for claimant: InFlight.Claimant = .takeover) -> Int {
+        let reserved = inFlight.reserve(upTo: 10, for: claimant)
+        inFlight.claim(reserved, of: reserved, for: claimant)
         return reserved
     }
 

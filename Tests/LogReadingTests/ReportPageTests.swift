@@ -69,7 +69,7 @@ import Verification
         let page = try await page([LogSample.line(10, "worker.stats", idle)])
         for words in [
             "No region was counted.", "No provider was asked.", "No stage was measured.", "No request was refused.",
-            "No provider was passed over.", "No warning, no error, no retry.",
+            "No provider was paused.", "No warning, no error, no retry.",
         ] {
             #expect(page.contains(words), "\(words)")
         }
@@ -172,7 +172,7 @@ import Verification
         #expect(chart.matches(of: #/left:[0-9.]+%">([^<]+)</#).map { String($0.1) } == labels)
     }
 
-    @Test func `Times that providers were passed over are summed once, however many workers did so`() async throws {
+    @Test func `Times that providers were paused are summed once, however many workers did so`() async throws {
         let page = try await page(
             [(1.0, "paused", "a"), (2, "paused", "b"), (5, "resumed", "a"), (8, "resumed", "b")].map {
                 LogSample.line($0, "provider.\($1)", #""provider":"main","worker.id":"\#($2)""#)

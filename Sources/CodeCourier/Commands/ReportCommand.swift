@@ -13,7 +13,7 @@ struct ReportCommand: ParsableCommand {
         abstract: "Makes one HTML page with charts from workers' logs.",
         discussion: """
             It shows throughput, outcomes by region and by provider, latencies, lag,
-            refusals by reason, unknown outcomes, providers passed over, errors and
+            refusals by reason, unknown outcomes, paused providers, errors and
             workers. The page needs nothing from outside and holds nothing but what the
             lines say. Logs must be in format json or otel (log.format), at level info
             or below; lines of other programs and broken ones are counted and skipped,

@@ -83,7 +83,7 @@ struct Intake: Service {
     private func recordAndPassOn(
         _ screened: ScreenedRecords,
         reserved: Int,
-        for taker: InFlight.Claimant? = nil
+        for claimant: InFlight.Claimant? = nil
     ) async -> [Candidate]? {
         let start = ContinuousClock.now
         let records = screened.candidates.map(\.record)
@@ -95,7 +95,7 @@ struct Intake: Service {
         }
         guard let parts else { return nil }
         context.observe(.intakeRecorded)
-        context.inFlight.claim(parts.reduce(0) { $0 + $1.recorded.value.sends.count }, of: reserved, for: taker)
+        context.inFlight.claim(parts.reduce(0) { $0 + $1.recorded.value.sends.count }, of: reserved, for: claimant)
         for (recorded, claimedAt) in parts {
             context.outbox.append(recorded.outbox)
             if recorded.value.sends.isEmpty { continue }
@@ -160,8 +160,8 @@ extension Intake {
             let room = context.inFlight.reserve(upTo: min(count, largestBatch), for: .waitingRecords)
             let tried = waiting.next(upTo: room)
             let screened = await screen.screen(tried.map(\.record))
-            let taker: InFlight.Claimant? = room < count ? .waitingRecords : nil
-            guard let locked = await recordAndPassOn(screened, reserved: room, for: taker) else { return }
+            let claimant: InFlight.Claimant? = room < count ? .waitingRecords : nil
+            guard let locked = await recordAndPassOn(screened, reserved: room, for: claimant) else { return }
             waiting.tried(tried, leaving: Set(locked.map(\.place)))
             commits.positions.append(tried.map(\.position))
         }

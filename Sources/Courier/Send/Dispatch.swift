@@ -63,7 +63,7 @@ struct Dispatch: Sendable {
                 switch router.route(for: send) {
                 case .now(let providers):
                     ready.append(Ready(send: send, claimedAt: claimedAt, plan: router.plan(for: send, providers)))
-                case .inTurn(let providers):
+                case .withToken(let providers):
                     waiting.addTask { await waitForToken(send, claimedAt, of: providers) }
                 case .paused(let pause) where pause >= send.timeLeft(since: claimedAt):
                     paused.append(tooLate(send))
@@ -83,7 +83,7 @@ struct Dispatch: Sendable {
         of candidates: [String]
     ) async {
         var providers = candidates
-        var shortest = ProviderDesk.longestAbsence
+        var shortest = ProviderDesk.longestBackoff
         var crowded: String?
         for provider in candidates {
             if let pause = desk.pause(of: provider) {

@@ -123,7 +123,7 @@ extension ProviderDesk {
     static let maxWait = ProviderTokens<Waiter>.maxWait
 
     /// Maximum delay of a send that got no token.
-    static let longestAbsence = ProviderTokens<Waiter>.longestAbsence
+    static let longestBackoff = ProviderTokens<Waiter>.longestBackoff
 
     func isLimited(_ name: String) -> Bool { limited.contains(name) }
 
@@ -153,7 +153,7 @@ extension ProviderDesk {
                 while !Task.isCancelled {
                     let wanted = self.tokens.withLock { $0?.wanted(at: .now) ?? [:] }
                     // In a task of its own: a slow answer must not extend the wait of any send beyond `maxWait`.
-                    if !wanted.isEmpty { group.addTask { await self.ask(for: wanted) } }
+                    if !wanted.isEmpty { group.addTask { await self.request(wanted) } }
                     let expired = self.tokens.withLock { $0?.expired(at: .now) ?? [] }
                     for waiter in expired { waiter.resume(returning: false) }
                     await self.waitForWork()
@@ -168,7 +168,7 @@ extension ProviderDesk {
         for waiter in left { waiter.resume(returning: false) }
     }
 
-    private func ask(for wanted: [String: TokenRequest]) async {
+    private func request(_ wanted: [String: TokenRequest]) async {
         do {
             let grants = try await rates.takeTokens(wanted)
             for waiter in tokens.withLock({ $0?.granted(grants, at: .now) ?? [] }) { waiter.resume(returning: true) }

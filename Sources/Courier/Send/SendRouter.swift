@@ -14,7 +14,7 @@ struct SendRouter: Sendable {
         case now([String])
 
         /// The first of these providers that has a rate-limit token for it.
-        case inTurn([String])
+        case withToken([String])
 
         /// No provider accepts it for this time.
         case paused(Duration)
@@ -32,7 +32,7 @@ struct SendRouter: Sendable {
         let (providers, pause) = desk.order(route, for: send)
         if let pause { return .paused(pause) }
         guard let first = providers.first, desk.isLimited(first) else { return .now(providers) }
-        return .inTurn(providers)
+        return .withToken(providers)
     }
 
     /// Plans the calls of a send to providers in this order.

@@ -37,7 +37,7 @@ extension PostgresLedger: ProviderRates {
         return Statement(
             """
             WITH asked AS MATERIALIZED (
-                -- 1. In microseconds: the unit of the rate, and the burst, which holds one turn at least.
+                -- 1. In microseconds: the unit of the rate, and the burst, which holds at least one token.
                 SELECT u.*, greatest($5, (u.per + u.count - 1) / u.count) AS burst
                 FROM unnest($1::text[], $2::int8[], $3::int8[], $4::int8[]) AS u(provider, wanted, count, per)
             ), fresh AS (
@@ -50,11 +50,11 @@ extension PostgresLedger: ProviderRates {
             FROM fresh f
             ORDER BY f.provider
             ON CONFLICT (provider) DO UPDATE SET (full_at, granted) = (
-                -- 3. A turn's time is rounded up, so that rounding never lets more through.
+                -- 3. The time of a token is rounded up, so that rounding never lets more through.
                 SELECT p.start + (t.granted * a.per + a.count - 1) / a.count * interval '1 microsecond', t.granted
                 FROM asked a
-                -- 2. The turns that fit between what was taken before and the end of the burst. After a slower rate, or
-                --    a clock that was set back, the row counts as one without turns left, not as one in debt; by the
+                -- 2. The tokens that fit between those taken before and the end of the burst. After a slower rate, or
+                --    a clock that was set back, the row counts as one without tokens left, not as one in debt; by the
                 --    clock of now, since who waited for the lock finds what others took in the meantime.
                 CROSS JOIN LATERAL (
                     SELECT least(

@@ -159,9 +159,9 @@ function pauseChart(pauses, omitted, start, end) {
   ];
   const lane = ([name, pauses]) => make('div', { class: 'lane' }, make('span', {}, name),
     make('svg', { viewBox: '0 0 1000 20', preserveAspectRatio: 'none', 'aria-hidden': true }, pauses.map(mark)));
-  return figure('Providers passed over', 'by any worker',
+  return figure('Paused providers', 'by any worker',
     make('div', { class: 'lanes' }, providers.map(lane)),
     make('div', { class: 'x under-lanes', 'aria-hidden': true }, axis.labels()),
-    table('Providers passed over', head, providers.map(row)),
+    table('Paused providers', head, providers.map(row)),
     omitted > 0 ? note(`${omitted} more periods are not shown.`) : []);
 }

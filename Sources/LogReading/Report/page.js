@@ -138,7 +138,7 @@ function unknownSection() {
 
 function pauseSection() {
   const { pauses, omittedPauses } = fleet;
-  if (pauses.length === 0) return section('Breakers', 'No provider was passed over.');
+  if (pauses.length === 0) return section('Breakers', 'No provider was paused.');
   section('Breakers',
     'A breaker passes a provider over that fails. A pause is over when the next message may ask it again.',
     pauseChart(pauses, omittedPauses, Math.min(timeline.start, fleet.first), Math.max(timeline.end, fleet.last)));

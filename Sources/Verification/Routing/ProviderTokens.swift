@@ -17,8 +17,8 @@ package struct ProviderTokens<Waiter: Sendable>: Sendable {
     package static var maxWait: Duration { .seconds(1) }
 
     /// The shortest and the longest backoff of a message that got no token.
-    package static var shortestAbsence: Duration { .seconds(2) }
-    package static var longestAbsence: Duration { .seconds(10) }
+    package static var shortestBackoff: Duration { .seconds(2) }
+    package static var longestBackoff: Duration { .seconds(10) }
 
     /// The time after which an unused token expires.
     package static var shelfLife: Duration { .seconds(1) }
@@ -29,7 +29,7 @@ package struct ProviderTokens<Waiter: Sendable>: Sendable {
     /// The minimum time from one answer to the next request.
     package static var interval: Duration { .milliseconds(50) }
 
-    private struct Line: Sendable {
+    private struct Queue: Sendable {
         let rate: RateLimit
 
         /// The capacity of the queue: twice the tokens of the maximum wait, since unused ones may be left from before.
@@ -40,13 +40,13 @@ package struct ProviderTokens<Waiter: Sendable>: Sendable {
         var waiters: [(waiter: Waiter, until: Instant)] = []
         var held = 0
         var heldUntil: Instant
-        var nextQuestion: Instant
-        var isAsking = false
+        var nextRequest: Instant
+        var isRequesting = false
 
         init(rate: RateLimit, at now: Instant) {
             self.rate = rate
-            places = rate.turns(in: ProviderTokens.maxWait * 2)
-            (owedUntil, heldUntil, nextQuestion) = (now, now, now)
+            places = rate.tokens(in: ProviderTokens.maxWait * 2)
+            (owedUntil, heldUntil, nextRequest) = (now, now, now)
         }
     }
 
@@ -60,44 +60,44 @@ package struct ProviderTokens<Waiter: Sendable>: Sendable {
         case isFull
     }
 
-    private var lines: [String: Line]
+    private var queues: [String: Queue]
 
     /// - Parameters:
     ///   - rates: the limits by provider; a provider without an entry has none.
     ///   - now: the current time.
     package init(rates: [String: RateLimit], at now: Instant) {
-        lines = rates.mapValues { Line(rate: $0, at: now) }
+        queues = rates.mapValues { Queue(rate: $0, at: now) }
     }
 
     /// Uses a held token, or adds the waiter to the queue until a time if there is room.
     package mutating func enter(_ provider: String, _ waiter: Waiter, until: Instant, at now: Instant) -> Entry {
-        guard var line = lines.removeValue(forKey: provider) else { return .go }
-        defer { lines[provider] = line }
-        if line.waiters.isEmpty, line.held > 0, now < line.heldUntil {
-            line.held -= 1
+        guard var queue = queues.removeValue(forKey: provider) else { return .go }
+        defer { queues[provider] = queue }
+        if queue.waiters.isEmpty, queue.held > 0, now < queue.heldUntil {
+            queue.held -= 1
             return .go
         }
-        guard line.waiters.count < line.places else { return .isFull }
-        line.waiters.append((waiter, until))
+        guard queue.waiters.count < queue.places else { return .isFull }
+        queue.waiters.append((waiter, until))
         return .waits
     }
 
     /// The tokens to request from the fleet's store now; each request must end in `granted` or `failed`.
     package mutating func wanted(at now: Instant) -> [String: TokenRequest] {
         var wanted: [String: TokenRequest] = [:]
-        for (name, line) in lines where !line.isAsking && !line.waiters.isEmpty && line.nextQuestion <= now {
-            let count = min(line.waiters.count, line.rate.turns(in: Self.chunk))
-            wanted[name] = TokenRequest(count: count, rate: line.rate)
-            lines[name]?.isAsking = true
+        for (name, queue) in queues where !queue.isRequesting && !queue.waiters.isEmpty && queue.nextRequest <= now {
+            let count = min(queue.waiters.count, queue.rate.tokens(in: Self.chunk))
+            wanted[name] = TokenRequest(count: count, rate: queue.rate)
+            queues[name]?.isRequesting = true
         }
         return wanted
     }
 
     /// The time of the next possible request or expiry; nil if no message waits.
     package var nextEvent: Instant? {
-        lines.values.compactMap { line in
-            guard let first = line.waiters.map(\.until).min() else { return nil }
-            return line.isAsking ? first : min(first, line.nextQuestion)
+        queues.values.compactMap { queue in
+            guard let first = queue.waiters.map(\.until).min() else { return nil }
+            return queue.isRequesting ? first : min(first, queue.nextRequest)
         }.min()
     }
 
@@ -105,15 +105,15 @@ package struct ProviderTokens<Waiter: Sendable>: Sendable {
     package mutating func granted(_ grants: [String: TokenGrant], at now: Instant) -> [Waiter] {
         var going: [Waiter] = []
         for (name, grant) in grants {
-            guard var line = lines.removeValue(forKey: name) else { continue }
-            let count = min(max(grant.count, 0), line.waiters.count)
-            going += line.waiters.prefix(count).map(\.waiter)
-            line.waiters.removeFirst(count)
-            line.held = grant.count - count
-            line.heldUntil = now + Self.shelfLife
-            line.isAsking = false
-            line.nextQuestion = now + max(grant.nextAfter, Self.interval)
-            lines[name] = line
+            guard var queue = queues.removeValue(forKey: name) else { continue }
+            let count = min(max(grant.count, 0), queue.waiters.count)
+            going += queue.waiters.prefix(count).map(\.waiter)
+            queue.waiters.removeFirst(count)
+            queue.held = grant.count - count
+            queue.heldUntil = now + Self.shelfLife
+            queue.isRequesting = false
+            queue.nextRequest = now + max(grant.nextAfter, Self.interval)
+            queues[name] = queue
         }
         return going
     }
@@ -121,43 +121,43 @@ package struct ProviderTokens<Waiter: Sendable>: Sendable {
     /// Records that a request failed: it is repeated after a while.
     package mutating func failed(_ wanted: some Sequence<String>, at now: Instant) {
         for name in wanted {
-            lines[name]?.isAsking = false
-            lines[name]?.nextQuestion = now + Self.shelfLife
+            queues[name]?.isRequesting = false
+            queues[name]?.nextRequest = now + Self.shelfLife
         }
     }
 
     /// Removes and returns the messages whose maximum wait is over; they skip the provider.
     package mutating func expired(at now: Instant) -> [Waiter] {
         var gone: [Waiter] = []
-        for (name, line) in lines where line.waiters.contains(where: { $0.until <= now }) {
-            gone += line.waiters.filter { $0.until <= now }.map(\.waiter)
-            lines[name]?.waiters.removeAll { $0.until <= now }
+        for (name, queue) in queues where queue.waiters.contains(where: { $0.until <= now }) {
+            gone += queue.waiters.filter { $0.until <= now }.map(\.waiter)
+            queues[name]?.waiters.removeAll { $0.until <= now }
         }
         return gone
     }
 
     /// Counts a message that backs off, and returns for how long.
     package mutating func retryAfter(from provider: String, at now: Instant) -> Duration {
-        guard let line = lines[provider] else { return Self.shortestAbsence }
-        let owedUntil = min(max(line.owedUntil, now) + line.rate.turn, now + Self.longestAbsence)
-        lines[provider]?.owedUntil = owedUntil
-        return max(now.duration(to: owedUntil), Self.shortestAbsence)
+        guard let queue = queues[provider] else { return Self.shortestBackoff }
+        let owedUntil = min(max(queue.owedUntil, now) + queue.rate.interval, now + Self.longestBackoff)
+        queues[provider]?.owedUntil = owedUntil
+        return max(now.duration(to: owedUntil), Self.shortestBackoff)
     }
 
     /// True if more messages back off from some provider than it could have served by now.
     package func isOverfull(at now: Instant) -> Bool {
-        lines.values.contains { $0.owedUntil > now }
+        queues.values.contains { $0.owedUntil > now }
     }
 }
 
 extension RateLimit {
     /// The tokens of a span of time, at least one.
-    fileprivate func turns(in time: Duration) -> Int {
+    fileprivate func tokens(in time: Duration) -> Int {
         let product = Int64(count).multipliedReportingOverflow(by: time.microseconds)
-        let turns = product.overflow ? Int64.max : product.partialValue / max(1, per.microseconds)
-        return max(1, Int(clamping: turns))
+        let tokens = product.overflow ? Int64.max : product.partialValue / max(1, per.microseconds)
+        return max(1, Int(clamping: tokens))
     }
 
     /// The time between two tokens.
-    fileprivate var turn: Duration { per / max(1, count) }
+    fileprivate var interval: Duration { per / max(1, count) }
 }

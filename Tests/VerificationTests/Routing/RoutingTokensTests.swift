@@ -10,66 +10,66 @@ import Verification
     private static let rate = RateLimit(count: 40, per: .seconds(1))
 
     private let start: ContinuousClock.Instant
-    private var turns: ProviderTokens<Int>
+    private var tokens: ProviderTokens<Int>
 
     init() {
         start = .now
-        turns = ProviderTokens(rates: ["main": Self.rate], at: start)
+        tokens = ProviderTokens(rates: ["main": Self.rate], at: start)
     }
 
     private mutating func enter(_ waiters: Range<Int>, until: Duration = .seconds(5), at time: Duration = .zero) {
         for waiter in waiters {
-            #expect(turns.enter("main", waiter, until: start + until, at: start + time) == .waits)
+            #expect(tokens.enter("main", waiter, until: start + until, at: start + time) == .waits)
         }
     }
 
     private mutating func grant(_ count: Int, nextAfter: Duration = .zero, at time: Duration) -> [Int] {
-        turns.granted(["main": TokenGrant(count: count, nextAfter: nextAfter)], at: start + time)
+        tokens.granted(["main": TokenGrant(count: count, nextAfter: nextAfter)], at: start + time)
     }
 
-    private mutating func expired(at time: Duration) -> [Int] { turns.expired(at: start + time) }
+    private mutating func expired(at time: Duration) -> [Int] { tokens.expired(at: start + time) }
 
     @Test mutating func `a provider without a limit lets everybody go and asks for nothing`() {
-        #expect(turns.enter("free", 1, until: start, at: start) == .go)
-        #expect(turns.wanted(at: start).isEmpty)
-        #expect(turns.nextEvent == nil)
+        #expect(tokens.enter("free", 1, until: start, at: start) == .go)
+        #expect(tokens.wanted(at: start).isEmpty)
+        #expect(tokens.nextEvent == nil)
     }
 
     @Test mutating func `those who wait are asked for in chunks of a quarter of a second, one question at a time`() {
         enter(0..<3)
-        #expect(turns.wanted(at: start) == ["main": TokenRequest(count: 3, rate: Self.rate)])
+        #expect(tokens.wanted(at: start) == ["main": TokenRequest(count: 3, rate: Self.rate)])
         enter(3..<80)
-        #expect(turns.wanted(at: start).isEmpty)
+        #expect(tokens.wanted(at: start).isEmpty)
         #expect(grant(3, at: .milliseconds(2)) == [0, 1, 2])
-        #expect(turns.wanted(at: start + .milliseconds(3)).isEmpty)
-        #expect(turns.wanted(at: start + .milliseconds(52)) == ["main": TokenRequest(count: 10, rate: Self.rate)])
+        #expect(tokens.wanted(at: start + .milliseconds(3)).isEmpty)
+        #expect(tokens.wanted(at: start + .milliseconds(52)) == ["main": TokenRequest(count: 10, rate: Self.rate)])
     }
 
     @Test mutating func `the next question comes when there is a turn`() {
         enter(0..<2)
-        _ = turns.wanted(at: start)
+        _ = tokens.wanted(at: start)
         #expect(grant(1, nextAfter: .milliseconds(400), at: .zero) == [0])
-        #expect(turns.nextEvent == start + .milliseconds(400))
-        #expect(turns.wanted(at: start + .milliseconds(399)).isEmpty)
-        #expect(turns.wanted(at: start + .milliseconds(400)).count == 1)
+        #expect(tokens.nextEvent == start + .milliseconds(400))
+        #expect(tokens.wanted(at: start + .milliseconds(399)).isEmpty)
+        #expect(tokens.wanted(at: start + .milliseconds(400)).count == 1)
     }
 
     @Test mutating func `a waiter whose time is over goes away, and its turn serves another within a second`() {
         enter(0..<2, until: .milliseconds(10))
-        _ = turns.wanted(at: start)
+        _ = tokens.wanted(at: start)
         #expect(expired(at: .milliseconds(9)).isEmpty)
         #expect(expired(at: .milliseconds(10)) == [0, 1])
         #expect(expired(at: .milliseconds(10)).isEmpty)
         #expect(grant(2, at: .milliseconds(20)).isEmpty)
-        #expect(turns.enter("main", 2, until: start + .seconds(9), at: start + .milliseconds(500)) == .go)
+        #expect(tokens.enter("main", 2, until: start + .seconds(9), at: start + .milliseconds(500)) == .go)
         enter(3..<4, at: .milliseconds(1020))
     }
 
     @Test mutating func `no more wait than there may be turns for in a second, with those of the second before`() {
         enter(0..<80)
-        #expect(turns.enter("main", 80, until: start + .seconds(5), at: start) == .isFull)
-        #expect(!turns.isOverfull(at: start), "it may go to another provider")
-        _ = turns.wanted(at: start)
+        #expect(tokens.enter("main", 80, until: start + .seconds(5), at: start) == .isFull)
+        #expect(!tokens.isOverfull(at: start), "it may go to another provider")
+        _ = tokens.wanted(at: start)
         #expect(grant(1, at: .zero) == [0])
         enter(81..<82)
         #expect(expired(at: .seconds(5)) == Array(1..<80) + [81], "who was sent away is not in the line")
@@ -77,37 +77,37 @@ import Verification
 
     @Test(arguments: [RateLimit(count: 1, per: .seconds(3600)), RateLimit(count: 1_000_000, per: .seconds(1))])
     func `a line has a place however low the rate is, and places however high`(rate: RateLimit) {
-        var turns = ProviderTokens<Int>(rates: ["main": rate], at: start)
-        #expect(turns.enter("main", 0, until: start, at: start) == .waits)
-        let second = turns.enter("main", 1, until: start, at: start)
+        var tokens = ProviderTokens<Int>(rates: ["main": rate], at: start)
+        #expect(tokens.enter("main", 0, until: start, at: start) == .waits)
+        let second = tokens.enter("main", 1, until: start, at: start)
         #expect(second == (rate.count == 1 ? .isFull : .waits))
-        let absence = turns.retryAfter(from: "main", at: start)
+        let absence = tokens.retryAfter(from: "main", at: start)
         #expect(absence == .seconds(rate.count == 1 ? 10 : 2))
     }
 
     @Test mutating func `the more are sent away, the longer each stays away, up to ten seconds`() {
-        let absences = (0..<1000).map { _ in turns.retryAfter(from: "main", at: start) }
+        let absences = (0..<1000).map { _ in tokens.retryAfter(from: "main", at: start) }
         // At 40 tokens a second: the first 80 messages back off two seconds, each later one until its own token.
         #expect(absences[0..<80].allSatisfy { $0 == .seconds(2) })
         #expect(absences[119] == .seconds(3))
         #expect(absences[399...].allSatisfy { $0 == .seconds(10) })
         #expect(absences == absences.sorted())
-        #expect(turns.isOverfull(at: start + .milliseconds(9999)))
-        #expect(!turns.isOverfull(at: start + .seconds(10)), "by then there were turns for them")
+        #expect(tokens.isOverfull(at: start + .milliseconds(9999)))
+        #expect(!tokens.isOverfull(at: start + .seconds(10)), "by then there were tokens for them")
     }
 
     @Test mutating func `after a failure the fleet's store is asked again`() {
         enter(0..<1)
-        let wanted = turns.wanted(at: start)
-        turns.failed(wanted.keys, at: start)
-        #expect(turns.wanted(at: start + .milliseconds(999)).isEmpty)
-        #expect(turns.wanted(at: start + .seconds(1)).count == 1)
+        let wanted = tokens.wanted(at: start)
+        tokens.failed(wanted.keys, at: start)
+        #expect(tokens.wanted(at: start + .milliseconds(999)).isEmpty)
+        #expect(tokens.wanted(at: start + .seconds(1)).count == 1)
     }
 
     @Test func `everybody goes once or gives up, and no more go than turns were given`() {
         var random = TestSeed("turns")
         for _ in 0..<200 {
-            var turns = ProviderTokens<Int>(
+            var tokens = ProviderTokens<Int>(
                 rates: ["a": Self.rate, "b": RateLimit(count: 1, per: .seconds(60))],
                 at: start
             )
@@ -118,29 +118,29 @@ import Verification
                 switch random.below(4) {
                 case 0, 1:
                     let until = now + .milliseconds(random.below(2000))
-                    switch turns.enter(random.pick(["a", "b"]), step, until: until, at: now) {
+                    switch tokens.enter(random.pick(["a", "b"]), step, until: until, at: now) {
                     case .go: direct += 1
                     case .waits: entered += 1
                     case .isFull: refused += 1
                     }
                 case 2:
-                    let wanted = turns.wanted(at: now)
+                    let wanted = tokens.wanted(at: now)
                     var grants: [String: TokenGrant] = [:]
                     for (name, request) in wanted {
                         #expect(request.count > 0)
                         grants[name] = TokenGrant(count: random.below(request.count + 1), nextAfter: .zero)
                     }
                     given += grants.values.reduce(0) { $0 + $1.count }
-                    for waiter in turns.granted(grants, at: now) { #expect(gone.insert(waiter).inserted) }
+                    for waiter in tokens.granted(grants, at: now) { #expect(gone.insert(waiter).inserted) }
                 default:
-                    for waiter in turns.expired(at: now) { #expect(gone.insert(waiter).inserted) }
+                    for waiter in tokens.expired(at: now) { #expect(gone.insert(waiter).inserted) }
                 }
             }
-            for waiter in turns.expired(at: now + .seconds(3)) { #expect(gone.insert(waiter).inserted) }
+            for waiter in tokens.expired(at: now + .seconds(3)) { #expect(gone.insert(waiter).inserted) }
             #expect(gone.count == entered, "COURIER_TEST_SEED=\(random.seed)")
             #expect(refused > 0, "a turn a minute has one place")
             #expect(direct <= given, "COURIER_TEST_SEED=\(random.seed)")
-            #expect(turns.nextEvent == nil)
+            #expect(tokens.nextEvent == nil)
         }
     }
 }
