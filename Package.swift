@@ -264,7 +264,7 @@ let package = Package(
         ),
         .testTarget(
             name: "PhoneNumbersTests",
-            dependencies: ["PhoneNumbers", "Verification"],
+            dependencies: ["PhoneNumbers", "TestTools", "Verification"],
             exclude: ["number-sample.txt"],
             swiftSettings: settings
         ),
