@@ -9,7 +9,7 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
     }
 
     /// The first 16 bytes of a digest, without a version of RFC 9562.
-    package init(digest: some Sequence<UInt8>) {
+    package init(digest: UnsafeRawBufferPointer) {
         value = digest.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
     }
 

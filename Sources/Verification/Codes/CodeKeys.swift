@@ -35,7 +35,7 @@ package struct CodeKeys: Sendable {
         var fields = FieldJoiner()
         fields.append("payload")
         fields.append(payload)
-        return UUIDValue(digest: fingerprint.active.authenticate(fields))
+        return fingerprint.active.authenticate(fields).withUnsafeBytes { UUIDValue(digest: $0) }
     }
 }
 

@@ -20,7 +20,7 @@ package struct RequestKey: Sendable, Hashable, Comparable {
         var fields = FieldJoiner()
         fields.append(tenant)
         fields.append(requestID)
-        digest = UUIDValue(digest: SHA256.hash(data: fields.bytes))
+        digest = SHA256.hash(data: fields.bytes).withUnsafeBytes { UUIDValue(digest: $0) }
     }
 
     /// The key of a record without a readable request id.

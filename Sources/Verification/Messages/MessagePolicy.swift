@@ -66,9 +66,7 @@ struct MessageForms {
     /// Creates the forms of a built-in text.
     init(_ texts: LanguageTexts) {
         language = texts.language
-        forms = [
-            (.full, texts.full), (.withoutMinutes, texts.withoutMinutes), (.nameAndCode, MessageCatalog.nameAndCode),
-        ]
+        forms = texts.smsForms
     }
 }
 

@@ -8,6 +8,9 @@ struct LanguageTexts: Sendable {
     let full: MessageTemplate
     let withoutMinutes: MessageTemplate
 
+    /// All forms of the SMS, the longest first.
+    let smsForms: [(name: MessageForm, template: MessageTemplate)]
+
     let emailTitle: String
 
     /// The sentence before the link, with `{minutes}`.
@@ -71,6 +74,9 @@ extension LanguageTexts {
         language = String(file.prefix { $0 != "." })
         full = MessageTemplate(try text(.sms) + text(.smsMinutes))
         withoutMinutes = MessageTemplate(try text(.sms))
+        smsForms = [
+            (.full, full), (.withoutMinutes, withoutMinutes), (.nameAndCode, MessageCatalog.nameAndCode),
+        ]
         emailTitle = try text(.emailTitle)
         emailLink = MessageTemplate(try text(.emailLink))
         emailButton = try text(.emailButton)
