@@ -105,13 +105,9 @@ import Verification
 }
 
 extension JSONObject {
-    fileprivate func object(_ name: String) -> JSONObject? {
-        if case .object(let object)? = self[name] { object } else { nil }
-    }
-
     fileprivate func objects(_ name: String) -> [JSONObject] {
         guard case .array(let values)? = self[name] else { return [] }
-        return values.compactMap { if case .object(let object) = $0 { object } else { nil } }
+        return values.compactMap(\.object)
     }
 }
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import SettingsReading
 
 struct SettingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,9 +2,6 @@
 
 import SettingsReading
 
-/// A key of the configuration as its components, such as `["kafka", "bootstrapServers"]`.
-typealias SettingKey = [String]
-
 /// A key of the configuration file, declared once, in `Setting.declared`.
 ///
 /// The declaration gives its reader, the keys that are known, the environment variable, the JSON schema and the row in

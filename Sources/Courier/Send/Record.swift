@@ -21,7 +21,7 @@ struct Record: Sendable {
 
     /// Writes locked results after a delay, since PostgreSQL sends no notification when a lock is released.
     ///
-    /// Those that are still locked are tried again until the drain timeout ends.
+    /// Results that are still locked are tried again until the drain timeout ends.
     func retry(_ batch: [SendResult]) async {
         try? await Task.sleep(for: .milliseconds(500))
         let rest = await writeUnlocked(batch)

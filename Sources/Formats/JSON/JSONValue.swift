@@ -44,6 +44,9 @@ package struct JSONObject: Sendable {
 
     /// The string of the member with this name; nil if it is absent or no string.
     package func text(_ name: String) -> String? { self[name]?.string }
+
+    /// The object of the member with this name; nil if it is absent or no object.
+    package func object(_ name: String) -> JSONObject? { self[name]?.object }
 }
 
 package struct JSONMember: Sendable {

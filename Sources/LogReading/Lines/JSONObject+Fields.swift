@@ -3,8 +3,6 @@
 import Formats
 
 extension JSONObject {
-    func object(_ name: String) -> JSONObject? { self[name]?.object }
-
     /// The member as an amount: finite, not negative, and small enough that sums do not overflow.
     func amount(_ name: String) -> Double? {
         self[name]?.amount

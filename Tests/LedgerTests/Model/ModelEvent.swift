@@ -56,13 +56,5 @@ extension ModelEvent {
 }
 
 extension JSONObject {
-    func integer(_ name: String) -> Int64? {
-        guard case .number(let number)? = self[name] else { return nil }
-        return number.int64
-    }
-
-    func object(_ name: String) -> JSONObject? {
-        guard case .object(let object)? = self[name] else { return nil }
-        return object
-    }
+    func integer(_ name: String) -> Int64? { self[name]?.number?.int64 }
 }
