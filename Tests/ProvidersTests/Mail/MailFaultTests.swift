@@ -39,7 +39,9 @@ import Verification
     func `that goes away before the message has sent nothing`(moment: MailMoment, step: MailStep) async throws {
         let (answer, seen) = try await send([moment: step])
         #expect(answer.outcome == .notSent)
-        #expect(answer.errorCode == "connection_closed" || answer.errorCode == "transport_error")
+        // A reset may come while libcurl still waits for the end of its connect.
+        let codes = ["connection_closed", "connection_failed", "transport_error"]
+        #expect(codes.contains(answer.errorCode ?? ""))
         #expect(seen.bodies == 0)
         #expect(seen.connections == 1)
     }
