@@ -35,9 +35,9 @@ import Verification
         for (step, outcome, code) in Self.steps {
             let start = ContinuousClock.now
             let isSlow = code == "timeout" || code == "http_403"
-            let deadline = isSlow ? Duration.seconds(1) : .seconds(30)
+            let deadline = isSlow ? Duration.seconds(1) : .seconds(120)
             let (answer, seen) = try await module.exchange([step], message(within: deadline))
-            #expect(start.duration(to: .now) < .seconds(20), "\(step)")
+            #expect(start.duration(to: .now) < .seconds(100), "\(step)")
             // On a busy machine a short deadline may pass before the request is sent.
             if isSlow, seen.requests.isEmpty {
                 #expect(answer.outcome == .notSent || answer.outcome == .unknown, "\(step)")

@@ -161,7 +161,7 @@ launch() {
 wait_for_node() {
     local port
     port="$(sed -n 's/^advertised.listeners=.*:\([0-9]*\)$/\1/p' "$state/$1/node.properties")"
-    for _ in {1..600}; do
+    for _ in {1..1800}; do
         if accepts "$port"; then return; fi
         [[ -n "$(node_process "$1")" ]] || break
         sleep 0.1

@@ -71,10 +71,10 @@ class Part:
 # In the order in which a lane runs them.
 PARTS = [
     # Without a build, without Kafka
-    Part("style", "computes", 300, command=[str(SCRIPTS / "lint.sh")]),
-    Part("rules", "computes", 360, RULES, width=4),
-    Part("tables", "computes", 500, r"^LedgerTests\.", width=6),
-    Part("providers", "computes", 360, r"^(ProvidersTests|SandboxTests)\.", retry=WEB_SERVER),
+    Part("style", "computes", 480, command=[str(SCRIPTS / "lint.sh")]),
+    Part("rules", "computes", 600, RULES, width=4),
+    Part("tables", "computes", 720, r"^LedgerTests\.", width=6),
+    Part("providers", "computes", 480, r"^(ProvidersTests|SandboxTests)\.", retry=WEB_SERVER),
     # The mock cluster of librdkafka 2.16 ends its process when it is given records of a partition without a leader.
     Part("pipeline", "computes", 240, r"^(CourierTests|PostgresClientTests)\.", library="debian"),
     # On a Kafka: the common cluster of three nodes; where KAFKA_HOME is missing, a broker process

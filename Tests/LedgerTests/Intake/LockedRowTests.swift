@@ -76,7 +76,7 @@ import Verification
                 )
             }
             let recorded = try await worker.decided(try await worker.candidates(records))
-            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(ContinuousClock.now - start < .seconds(8))
             #expect(recorded.value.waiting.map(\.key.requestID) == ["p0-0"])
             #expect(recorded.value.sends.count == 3)
             #expect(recorded.outbox.map { $0.json?.text("reason") } == ["duplicate_request", "duplicate_request"])
@@ -148,7 +148,8 @@ import Verification
             let candidates = try await worker.candidates(.people(320, at: now))
             let start = ContinuousClock.now
             let recorded = try await worker.decided(candidates)
-            #expect(ContinuousClock.now - start < .seconds(4))
+            // A wait of 100 ms for each locked row would take 30 s.
+            #expect(ContinuousClock.now - start < .seconds(15))
             #expect(recorded.value.waiting.map(\.place) == candidates.prefix(300).map(\.place))
             #expect(recorded.value.sends.count == 20)
             try await Self.release(database)
@@ -275,7 +276,7 @@ import Verification
             )
             let swept = try await worker.ledger.sweepReceipts()
             #expect(swept.value == 1 && swept.outbox.isEmpty)
-            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(ContinuousClock.now - start < .seconds(8))
 
             try await Self.release(database)
             try await holder
@@ -295,7 +296,7 @@ import Verification
             try await database.waitForHolders()
             let start = ContinuousClock.now
             #expect(try await ledger.markDispatching(claims) == [claims[0].claim, claims[2].claim])
-            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(ContinuousClock.now - start < .seconds(8))
             try await Self.release(database)
             try await holder
         }
