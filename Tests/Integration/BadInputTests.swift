@@ -62,6 +62,7 @@ extension Scenarios {
                     #expect(event.body.verificationId == nil)
                     #expect(event.record.key == Array(refused.id.utf8))
                     #expect(event.record.text("ce_subject") == refused.id)
+                    #expect(event.record.text("ce_requestid") == refused.id)
                 }
                 #expect(try await fleet.event(of: neighbour).answer == Answer("sent"))
                 #expect(fleet.sent.count == 1)

@@ -130,6 +130,7 @@ extension Scenarios {
             #expect(record.text("ce_type") == "com.codecourier.verification.delivery.v1")
             #expect(record.text("ce_source") == "/code-courier")
             #expect(record.text("ce_subject") == event.body.verificationId)
+            #expect(record.text("ce_requestid") == event.body.requestId)
             #expect(record.text("ce_time") == event.body.occurredAt)
             #expect(record.text("content-type") == "application/json")
             #expect(record.text("traceparent") == request.traceparent)

@@ -7,6 +7,7 @@ extension DeliveryEvent.Description {
             tenant: invalid.tenant,
             channel: invalid.channel,
             purpose: invalid.purpose,
+            subject: invalid.subject,
             trace: invalid.trace
         )
     }
@@ -17,6 +18,7 @@ extension DeliveryEvent.Description {
             tenant: request.tenant,
             channel: request.channel,
             purpose: request.purpose,
+            subject: request.subject,
             masked: request.recipient.masked,
             fingerprint: keys.fingerprint(of: request.recipient),
             trace: request.trace

@@ -12,6 +12,7 @@ extension DeliveryEvent {
             event.member("tenant", description.tenant)
             event.member("channel", ifPresent: description.channel?.rawValue)
             event.member("purpose", ifPresent: description.purpose?.rawValue)
+            event.member("subject", ifPresent: description.subject)
             event.member("sequence", verification?.sequence ?? 1)
             event.member("status", status.rawValue)
             event.member("reason", ifPresent: reason)

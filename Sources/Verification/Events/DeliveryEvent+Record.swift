@@ -9,10 +9,12 @@ extension DeliveryEvent {
     /// `appendedAt` is the append time of the request's record, if known.
     func record(source: String, appendedAt: Timestamp? = nil) -> OutboxRecord {
         guard let verification else { preconditionFailure("an event without a verification needs its record") }
+        let id = verification.id.description
         return record(
             stream: verification.id.uuid,
+            named: id,
             sequence: verification.sequence,
-            subject: verification.id.description,
+            subject: id,
             source: source,
             appendedAt: appendedAt
         )
@@ -26,8 +28,10 @@ extension DeliveryEvent {
         var fields = FieldJoiner()
         fields.append(description.tenant)
         fields.append(description.requestID)
+        let stream = UUIDValue.digest(of: fields, and: inbound)
         return record(
-            stream: .digest(of: fields, and: inbound),
+            stream: stream,
+            named: stream.description,
             sequence: 1,
             subject: description.requestID,
             source: source,
@@ -37,6 +41,7 @@ extension DeliveryEvent {
 
     private func record(
         stream: UUIDValue,
+        named name: String,
         sequence: Int32,
         subject: String,
         source: String,
@@ -45,11 +50,12 @@ extension DeliveryEvent {
         let key = Array(subject.utf8)
         var headers = [
             Self.specificationVersion,
-            RecordField("ce_id", "\(stream)-\(sequence)"),
+            RecordField("ce_id", "\(name)-\(sequence)"),
             RecordField("ce_source", source),
             Self.eventType,
             RecordField("ce_time", occurredAt.rfc3339),
             RecordField(name: "ce_subject", value: key),
+            RecordField("ce_requestid", description.requestID),
             Self.contentType,
         ]
         if let trace = description.trace { headers.append(RecordField("traceparent", trace.traceparent)) }

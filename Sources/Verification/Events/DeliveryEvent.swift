@@ -26,6 +26,9 @@ struct DeliveryEvent: Sendable, Equatable {
         let tenant: String
         let channel: Channel?
         let purpose: Purpose?
+
+        /// The account, as the request gave it.
+        var subject: String?
         var masked: String?
         var region: Region?
         var fingerprint: [UInt8]?
@@ -79,6 +82,7 @@ struct DeliveryEvent: Sendable, Equatable {
     init(
         of verification: StoredVerification,
         requestID: String,
+        subject: String?,
         status: DeliveryStatus,
         reason: String? = nil,
         rule: String? = nil,
@@ -92,6 +96,7 @@ struct DeliveryEvent: Sendable, Equatable {
             tenant: verification.tenant,
             channel: verification.channel,
             purpose: verification.purpose,
+            subject: subject,
             masked: verification.masked,
             region: verification.region,
             fingerprint: verification.fingerprint,

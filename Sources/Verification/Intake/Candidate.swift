@@ -85,6 +85,15 @@ package final class Candidate: Sendable {
         return request.unreadHints
     }
 
+    /// The account, as the request gives it.
+    var subject: String? {
+        switch content {
+        case .deadLetter: nil
+        case .invalid(let invalid, _): invalid.subject
+        case .request(let request, _): request.subject
+        }
+    }
+
     package var trace: TraceContext? {
         switch content {
         case .deadLetter: nil

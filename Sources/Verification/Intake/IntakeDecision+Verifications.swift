@@ -166,6 +166,7 @@ extension IntakeDecision {
         let event = DeliveryEvent(
             of: current,
             requestID: candidate.key.requestID,
+            subject: candidate.subject,
             status: status ?? current.status ?? .suppressed,
             reason: reason,
             rule: rule,

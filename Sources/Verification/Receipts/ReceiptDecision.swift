@@ -219,6 +219,7 @@ package enum ReceiptDecision {
             DeliveryEvent(
                 of: verification,
                 requestID: send.reference.requestID,
+                subject: verification.subject,
                 status: receipt.status.deliveryStatus,
                 reason: receipt.reason?.rawValue,
                 rule: "receipt",

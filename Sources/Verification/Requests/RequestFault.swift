@@ -69,6 +69,9 @@ package struct InvalidRequest: Sendable, Hashable {
     /// The request's purpose; nil if missing or invalid.
     package let purpose: Purpose?
 
+    /// The request's subject; nil if absent or invalid.
+    package let subject: String?
+
     /// The path of the first invalid field, such as `recipient.phoneNumber`; never its value.
     package let field: String
 
@@ -88,6 +91,7 @@ extension InvalidRequest {
         tenant = request.tenant
         channel = request.channel
         purpose = request.purpose
+        subject = request.subject
         self.field = field
         reason = .invalidRequest
         trace = request.trace

@@ -55,7 +55,7 @@ extension VerificationRequest {
         var unread: [String] = []
         languageCode = fields.hint("languageCode", &unread) { LanguageTag(locale: $0) }
         appName = fields.hint("appName", &unread) { AppName($0) }
-        subject = try fields.text("subject", within: 1...128)
+        subject = try fields.subject()
         guard subject != nil || !purpose.requiresSubject else { throw fields.fault("subject") }
         client = fields.hints("client", &unread).map { RequestClient($0, &unread) }
         if let inner = try fields.fields("appVerification") {
@@ -90,6 +90,8 @@ extension RequestFields {
         guard let purpose = try choice("purpose", of: Purpose.self) else { throw fault("purpose") }
         return purpose
     }
+
+    fileprivate func subject() throws(RequestFault) -> String? { try text("subject", within: 1...128) }
 
     /// Reads the channel's recipient from the fields of `recipient`.
     fileprivate func recipient(of channel: Channel) throws(RequestFault) -> Recipient {
@@ -128,6 +130,7 @@ extension InvalidRequest {
         tenant = (try? fields.tenant()) ?? VerificationRequest.defaultTenant
         channel = try? fields.channel()
         purpose = try? fields.purpose()
+        subject = try? fields.subject()
         field = fault.field
         reason = fault.reason
         self.trace = trace

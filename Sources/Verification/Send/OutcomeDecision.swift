@@ -106,6 +106,7 @@ package enum OutcomeDecision {
         DeliveryEvent(
             of: verification,
             requestID: result.send.requestID,
+            subject: verification.subject,
             status: status,
             reason: result.disposition.reason,
             rule: result.disposition.rule,

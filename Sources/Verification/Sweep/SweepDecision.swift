@@ -68,6 +68,7 @@ package enum SweepDecision {
             let event = DeliveryEvent(
                 of: verification,
                 requestID: verification.requestID,
+                subject: verification.subject,
                 status: .expired,
                 rule: rule,
                 policyVersion: verification.policyVersion,

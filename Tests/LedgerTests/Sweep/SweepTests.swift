@@ -37,7 +37,12 @@ import Verification
             let worker = LedgerWorker(database.ledger())
             for round in 1...2 {
                 try await database.script("UPDATE courier.verification SET resend_after = '-infinity'")
-                let request = InboundRecord.request(id: "r\(round)", offset: Int64(round), at: try await worker.now())
+                let request = InboundRecord.request(
+                    id: "r\(round)",
+                    offset: Int64(round),
+                    at: try await worker.now(),
+                    more: #","subject":"user-1""#
+                )
                 let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b\(round)-01"
                 let traced = InboundRecord(
                     topic: request.topic,
@@ -57,6 +62,7 @@ import Verification
                 let receipt = ReceivedReceipt(.of(taken, .delivered))
                 let told = try await worker.ledger.receive([receipt], deadLetters: []).outbox
                 #expect(told.map { $0.json?.text("requestId") } == ["r\(round)"])
+                #expect(told.map { $0.json?.text("subject") } == ["user-1"])
                 try await worker.ledger.published(told)
             }
         }

@@ -85,6 +85,7 @@ import Verification
         #expect(event.object("recipient")?.text("region") == "RU")
         #expect(record.key == Array("r1".utf8))
         #expect(Self.header("ce_subject", of: record) == "r1")
+        #expect(Self.header("ce_requestid", of: record) == "r1")
     }
 
     @Test func `a refusal of the shape tells what was readable and the field`() throws {
@@ -107,8 +108,8 @@ import Verification
         let id = claim.reference.verificationID
         #expect(
             record.headers.map(\.name) == [
-                "ce_specversion", "ce_id", "ce_source", "ce_type", "ce_time", "ce_subject", "content-type",
-                "traceparent",
+                "ce_specversion", "ce_id", "ce_source", "ce_type", "ce_time", "ce_subject", "ce_requestid",
+                "content-type", "traceparent",
             ]
         )
         #expect(Self.header("ce_specversion", of: record) == "1.0")
@@ -117,12 +118,44 @@ import Verification
         #expect(Self.header("ce_type", of: record) == "com.codecourier.verification.delivery.v1")
         #expect(Self.header("ce_time", of: record) == "2026-11-20T12:00:00.000Z")
         #expect(Self.header("ce_subject", of: record) == id.description)
+        #expect(Self.header("ce_requestid", of: record) == "r1")
         #expect(Self.header("content-type", of: record) == "application/json")
         #expect(Self.header("traceparent", of: record) == Self.trace)
         #expect(record.key == Array(id.description.utf8))
         #expect(record.stream == id.uuid)
         #expect(record.sequence == 1)
         #expect(!record.isDeadLetter)
+    }
+
+    @Test func `an event repeats the subject of its request, and has none where that has none`() throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(Self.request(#","subject":"user-1""#)).sends.first)
+        var records = tables.settle(claim, .sent).outbox
+        records += tables.intake(.request(id: "r2", offset: 1, at: .test, more: #","subject":"user-2""#)).outbox
+        records += tables.intake(.request(id: "r3", offset: 2, at: .test)).outbox
+        records += tables.intake(Self.request(#","subject":"user-1""#, offset: 3)).outbox
+        tables.now = tables.now + .seconds(3600)
+        records += tables.expire()
+        #expect(records.map { EventsView($0)?.status } == ["sent", "suppressed", "suppressed", "sent", "expired"])
+        #expect(records.map { EventsView($0)?.text("subject") } == ["user-1", "user-2", nil, "user-1", "user-1"])
+    }
+
+    @Test(
+        arguments: [
+            (#","subject":"user-1","purpose":"sign_in""#, "user-1"),
+            (#","subject":"user-1","deadline":"2026-11-20T11:59:59Z","purpose":"sign_in""#, "user-1"),
+            (#","subject":"user-1","tenant":"nobody","purpose":"sign_in""#, "user-1"),
+            (#","subject":"user-1","purpose":"nothing""#, "user-1"),
+            (#","subject":7,"purpose":"sign_in""#, nil),
+            (#","subject":"","purpose":"sign_in""#, nil),
+        ] as [(String, String?)]
+    )
+    func `a decision without a verification has the subject that is valid`(more: String, subject: String?) throws {
+        var tables = DecisionTables(numbers: FixedNumbers(region: "RU"))
+        let text = #"{"requestId":"r1","recipient":{"phoneNumber":"\#(Self.number)"}\#(more)}"#
+        let event = try #require(tables.intake(.raw(text, at: .test)).events.first)
+        #expect(event.verificationID == nil)
+        #expect(event.text("subject") == subject)
     }
 
     @Test func `no event holds the number or the code`() throws {

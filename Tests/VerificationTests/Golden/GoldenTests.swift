@@ -16,8 +16,13 @@ import Verification
     }
 
     @Test func `golden events are made byte for byte`() throws {
+        let file = try GoldenFile("events.json", but: GoldenStory.superseded)
         let made = GoldenStory().cases
-        #expect(try GoldenFile("events.json", but: GoldenStory.superseded).texts(beside: made) == made)
+        let golden = try file.texts(beside: made)
+        #expect(golden.count == made.count)
+        for ((text, old), new) in zip(zip(golden, file.cases), made) {
+            #expect(try text == Self.shaped(new, like: old), "\(old.string("name") ?? "")")
+        }
     }
 
     @Test func `golden dead letters get the same headers, byte for byte`() throws {
@@ -32,6 +37,12 @@ import Verification
             return golden.with("added", Self.text(of: Array(letter.headers.dropFirst(record.headers.count))))
         }
         #expect(try file.texts(beside: made) == made)
+    }
+
+    /// A case without the fields that are younger than its golden one.
+    private static func shaped(_ made: String, like golden: JSONObject) throws -> String {
+        guard case .object(let object) = try JSONScanner.parse(Array(made.utf8)) else { return made }
+        return object.without(GoldenStory.later, like: golden).compact
     }
 
     /// The decision on a request: its first send, the event that answers it, or the reason of its dead letter.
@@ -72,5 +83,20 @@ import Verification
             }
         }
         return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension JSONObject {
+    /// The object without the members of these names that the other one, or the same object in it, lacks.
+    fileprivate func without(_ names: Set<String>, like other: JSONObject) -> JSONObject {
+        JSONObject(
+            members: members.compactMap { member in
+                if names.contains(member.name), other[member.name] == nil { return nil }
+                guard case .object(let inner) = member.value, case .object(let otherInner)? = other[member.name] else {
+                    return member
+                }
+                return JSONMember(name: member.name, value: .object(inner.without(names, like: otherInner)))
+            }
+        )
     }
 }
