@@ -109,16 +109,16 @@ struct PolicyExplainChannelTests {
         let explanation = explain(record, .test { $0.routes = routes })
         #expect(!explanation.isSent)
         #expect(
-            explanation.decision == SimulatedDecision(.failed, rule: "routes", reason: "provider_unavailable")
+            explanation.decision == SimulatedDecision(.failed, rule: "routes", reason: "no_route")
         )
         let send = try #require(explanation.lines.last)
-        #expect(send.verdict == .fails(reason: "provider_unavailable", rule: "routes"))
+        #expect(send.verdict == .fails(reason: "no_route", rule: "routes"))
         #expect(send.saw.hasSuffix("by no provider, since there is no route"))
         #expect(!explanation.lines.contains { $0.verdict.name == "refuses" })
-        let conclusion = "It would not be sent: failed, provider_unavailable, by the rule routes."
+        let conclusion = "It would not be sent: failed, no_route, by the rule routes."
         #expect(explanation.text.last == conclusion)
         let json = String(decoding: explanation.json, as: UTF8.self)
-        #expect(json.contains(#""wouldBeSent":false,"decision":"failed","reason":"provider_unavailable""#), "\(json)")
+        #expect(json.contains(#""wouldBeSent":false,"decision":"failed","reason":"no_route""#), "\(json)")
     }
 
     @Test func `a region's own route is one`() {

@@ -102,7 +102,7 @@ struct PolicySimulateTests {
             tenant: "default",
             region: "-",
             from: SimulatedDecision(.sent),
-            to: SimulatedDecision(.failed, rule: "routes", reason: "provider_unavailable")
+            to: SimulatedDecision(.failed, rule: "routes", reason: "no_route")
         )
         #expect(report.flips[flip] == 1)
     }

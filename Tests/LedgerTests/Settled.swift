@@ -46,6 +46,7 @@ struct Settled: Sendable, CustomTestStringConvertible {
             "provider_unavailable",
             "0 now 4 1 f live failed"
         ),
+        Settled(.failed(.noRoute), "failed", "failed", "no_route", "0 now 4 1 f live failed"),
         Settled(.unknown(.timeout), "unknown", "unknown", "timeout", "1 window 4 1 f live unknown"),
         Settled(.expiredUnsent, "failed", "expired_unsent", "deadline", "0 now 4 1 f live expired_unsent"),
     ]

@@ -54,7 +54,7 @@ extension Screening.Passed {
     func disposition(on channel: Channel) -> SendDisposition {
         if let testNumber { return TestNumber.Fault.disposition(testNumber.fault) }
         let route = tenant.routes.route(for: channel, region: region ?? .unknown)
-        return route.isEmpty ? .failed(.providerUnavailable) : .sent
+        return route.isEmpty ? .failed(.noRoute) : .sent
     }
 }
 

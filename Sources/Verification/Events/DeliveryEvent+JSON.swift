@@ -15,7 +15,7 @@ extension DeliveryEvent {
             event.member("subject", ifPresent: description.subject)
             event.member("sequence", verification?.sequence ?? 1)
             event.member("status", status.rawValue)
-            event.member("reason", ifPresent: reason)
+            event.member("reason", ifPresent: reason?.word)
             event.member("rule", ifPresent: rule)
             event.member("field", ifPresent: field)
             writeRecipient(&event)

@@ -69,7 +69,7 @@ extension DeliveryEvent {
             summary: EventSummary(
                 status: status,
                 region: description.region,
-                reason: reason,
+                reason: reason?.word,
                 appendedAt: appendedAt
             )
         )

@@ -11,7 +11,7 @@ struct DeliveryEvent: Sendable, Equatable {
     let description: Description
     let verification: Verification?
     let status: DeliveryStatus
-    let reason: String?
+    let reason: EventReason?
     let rule: String?
 
     /// The invalid field of a request that breaks its contract.
@@ -61,7 +61,7 @@ struct DeliveryEvent: Sendable, Equatable {
     init(
         describing description: Description,
         status: DeliveryStatus,
-        reason: String,
+        reason: EventReason,
         rule: String,
         field: String? = nil,
         policyVersion: String,
@@ -84,7 +84,7 @@ struct DeliveryEvent: Sendable, Equatable {
         requestID: String,
         subject: String?,
         status: DeliveryStatus,
-        reason: String? = nil,
+        reason: EventReason? = nil,
         rule: String? = nil,
         send: Send? = nil,
         trace: TraceContext? = nil,

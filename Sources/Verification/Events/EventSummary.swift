@@ -16,9 +16,7 @@ package struct EventSummary: Sendable, Equatable {
     package let appendedAt: Timestamp?
 
     /// True if the event repeats the decision of an earlier request with the same id.
-    package var isRepeat: Bool { reason == Self.repeatReason }
-
-    static let repeatReason = "duplicate_request"
+    package var isRepeat: Bool { reason == EventReason.repeated.word }
 
     package init(status: DeliveryStatus, region: Region?, reason: String?, appendedAt: Timestamp?) {
         self.status = status

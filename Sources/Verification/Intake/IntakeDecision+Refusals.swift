@@ -29,7 +29,7 @@ extension IntakeDecision {
         let event = DeliveryEvent(
             describing: description.in(refusal.region),
             status: .rejected,
-            reason: refusal.reason.rawValue,
+            reason: .rejected(refusal.reason),
             rule: refusal.rule,
             field: refusal.field,
             policyVersion: policy.version,
@@ -41,14 +41,14 @@ extension IntakeDecision {
     mutating func expireUnsent(
         _ candidate: Candidate,
         _ request: VerificationRequest,
-        reason: String,
+        reason: ExpiryReason,
         rule: String
     ) {
-        answer(candidate, status: .expiredUnsent, reason: reason, rule: rule)
+        answer(candidate, status: .expiredUnsent, reason: reason.rawValue, rule: rule)
         let event = DeliveryEvent(
             describing: .init(request, keys: keys),
             status: .expiredUnsent,
-            reason: reason,
+            reason: .expiredUnsent(reason),
             rule: rule,
             policyVersion: policy.version,
             occurredAt: facts.now

@@ -20,12 +20,12 @@ extension IntakeDecision {
             return
         }
         if let id = known.verificationID, let current = verifications[id] {
-            publish(candidate, current, reason: EventSummary.repeatReason, rule: "request_id")
+            publish(candidate, current, reason: .repeated, rule: "request_id")
         } else if let status = known.status {
             let event = DeliveryEvent(
                 describing: description,
                 status: status,
-                reason: EventSummary.repeatReason,
+                reason: .repeated,
                 rule: known.rule ?? "request_id",
                 policyVersion: policy.version,
                 occurredAt: facts.now

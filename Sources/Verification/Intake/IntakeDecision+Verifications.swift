@@ -147,9 +147,14 @@ extension IntakeDecision {
         )
     }
 
-    mutating func suppress(_ candidate: Candidate, _ current: StoredVerification, reason: String, rule: String) {
+    mutating func suppress(
+        _ candidate: Candidate,
+        _ current: StoredVerification,
+        reason: SuppressionReason,
+        rule: String
+    ) {
         link(candidate, to: current.id)
-        publish(candidate, current, status: .suppressed, reason: reason, rule: rule)
+        publish(candidate, current, status: .suppressed, reason: .suppressed(reason), rule: rule)
     }
 
     /// Publishes an event about a verification: its current status again, unless another is given.
@@ -157,7 +162,7 @@ extension IntakeDecision {
         _ candidate: Candidate,
         _ verification: StoredVerification,
         status: DeliveryStatus? = nil,
-        reason: String,
+        reason: EventReason,
         rule: String
     ) {
         var current = verification

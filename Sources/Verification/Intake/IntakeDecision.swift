@@ -87,11 +87,11 @@ struct IntakeDecision {
 
     private mutating func decide(_ candidate: Candidate, _ request: VerificationRequest, _ screening: Screening) {
         if request.asked(before: facts.now) < facts.now - settings.maxRequestAge {
-            expireUnsent(candidate, request, reason: "stale_request", rule: "time.age")
+            expireUnsent(candidate, request, reason: .staleRequest, rule: "time.age")
             return
         }
         if let deadline = request.deadline, deadline <= facts.now {
-            expireUnsent(candidate, request, reason: "deadline", rule: "time.deadline")
+            expireUnsent(candidate, request, reason: .deadline, rule: "time.deadline")
             return
         }
         switch screening {
@@ -109,7 +109,7 @@ struct IntakeDecision {
         // A request's row is kept for a day. A verification may live longer and still names the request that began it.
         if current.requestID == candidate.key.requestID {
             link(candidate, to: id)
-            publish(candidate, current, reason: EventSummary.repeatReason, rule: "request_id")
+            publish(candidate, current, reason: .repeated, rule: "request_id")
             return
         }
         // A test number has no resend windows and no maximum of sends, and a lock must not block the next test.
@@ -124,7 +124,7 @@ struct IntakeDecision {
         case .live where current.isFictional != isFictional:
             begin(candidate, request, passed)
         case .live where current.sendOpen || facts.now < current.resendAfter:
-            suppress(candidate, current, reason: "resend_window", rule: "slot.resend_window")
+            suppress(candidate, current, reason: .resendWindow, rule: "slot.resend_window")
         case .live where !isFictional && current.sendsUsed >= current.maxSends:
             refuse(candidate, Refusal(.maxSends, rule: "slot.max_sends"), describing: .init(request, keys: keys))
         case .live:

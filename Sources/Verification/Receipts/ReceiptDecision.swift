@@ -221,7 +221,7 @@ package enum ReceiptDecision {
                 requestID: send.reference.requestID,
                 subject: verification.subject,
                 status: receipt.status.deliveryStatus,
-                reason: receipt.reason?.rawValue,
+                reason: receipt.reason.map { .undelivered($0) },
                 rule: "receipt",
                 send: DeliveryEvent.Send(
                     id: send.reference.id,

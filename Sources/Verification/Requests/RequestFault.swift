@@ -99,7 +99,7 @@ extension InvalidRequest {
 }
 
 /// The reason to refuse a request before any send.
-package enum RejectionReason: String, Sendable, Hashable {
+package enum RejectionReason: String, Sendable, Hashable, CaseIterable {
     case regionNotAllowed = "region_not_allowed"
     case regionConfirmedOnly = "region_confirmed_only"
     case numberTypeNotAllowed = "number_type_not_allowed"

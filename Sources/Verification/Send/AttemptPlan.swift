@@ -188,6 +188,7 @@ package struct AttemptPlan: Sendable {
     }
 
     private func exhausted() -> Step {
+        if providers.isEmpty, refusers.isEmpty, !isOptedOut { return .finish(.failed(.noRoute)) }
         let mayBeTaken = !waits.isEmpty || (refusers.isEmpty && !isOptedOut)
         return .finish(.failed(mayBeTaken ? .providerUnavailable : isOptedOut ? .optedOut : .providerRefused))
     }

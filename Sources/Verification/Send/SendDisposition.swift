@@ -22,15 +22,18 @@ package enum SendDisposition: Sendable, Equatable {
     /// The message may have been sent or not; it is handed over once more, with the same code.
     case repeatOnce
 
-    package enum FailureReason: String, Sendable {
+    package enum FailureReason: String, Sendable, CaseIterable {
         case providerRefused = "provider_refused"
         case providerUnavailable = "provider_unavailable"
+
+        /// The routes name no provider for the channel or the region.
+        case noRoute = "no_route"
         case fraudBlocked = "fraud_blocked_by_provider"
 
         case optedOut = "opted_out"
     }
 
-    package enum UnknownReason: String, Sendable {
+    package enum UnknownReason: String, Sendable, CaseIterable {
         /// The provider's answer was lost.
         case timeout
 
@@ -59,11 +62,11 @@ package enum SendDisposition: Sendable, Equatable {
         }
     }
 
-    var reason: String? {
+    var reason: EventReason? {
         switch self {
-        case .failed(let reason): reason.rawValue
-        case .unknown(let reason): reason.rawValue
-        case .expiredUnsent: "deadline"
+        case .failed(let reason): .failed(reason)
+        case .unknown(let reason): .unknown(reason)
+        case .expiredUnsent: .expiredUnsent(.deadline)
         case .sent, .delivered, .retry, .repeatOnce: nil
         }
     }

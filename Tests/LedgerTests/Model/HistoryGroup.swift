@@ -277,6 +277,6 @@ extension SendDisposition {
     /// Outcomes in a realistic mix, mostly successes.
     static let likely: [SendDisposition] = [
         .sent, .sent, .sent, .sent, .sent, .failed(.providerUnavailable), .failed(.providerRefused),
-        .failed(.fraudBlocked), .unknown(.timeout), .unknown(.workerLost), .expiredUnsent,
+        .failed(.noRoute), .failed(.fraudBlocked), .unknown(.timeout), .unknown(.workerLost), .expiredUnsent,
     ]
 }

@@ -17,6 +17,7 @@ extension NaiveModel {
         case .failed(.fraudBlocked): (status, reason, isRefunded) = ("failed", "fraud_blocked_by_provider", true)
         case .failed(.optedOut): (status, reason, isRefunded) = ("failed", "opted_out", true)
         case .failed(.providerUnavailable): (status, reason, isRefunded) = ("failed", "provider_unavailable", true)
+        case .failed(.noRoute): (status, reason, isRefunded) = ("failed", "no_route", true)
         case .expiredUnsent: (status, reason, isRefunded) = ("expired_unsent", "deadline", true)
         case .retry, .repeatOnce, .delivered: return nil
         }

@@ -110,7 +110,13 @@ import Testing
     @Test func `an empty route calls nobody and fails`() {
         let played = Self.play([.accepted], route: [])
         #expect(played.called.isEmpty)
-        #expect(played.end == .failed(.providerUnavailable))
+        #expect(played.end == .failed(.noRoute))
+    }
+
+    @Test func `a route that is empty for a reason fails by that reason`() {
+        #expect(AttemptPlan(providers: [], refusers: ["a"], attempts: 1).step == .finish(.failed(.providerRefused)))
+        #expect(AttemptPlan(providers: [], attempts: 0, isOptedOut: true).step == .finish(.failed(.optedOut)))
+        #expect(AttemptPlan(providers: ["a"], attempts: 3).step == .finish(.failed(.providerUnavailable)))
     }
 
     @Test func `a route that refused to the last provider has failed for good`() {
