@@ -73,6 +73,7 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     sends_used smallint NOT NULL,
     send_open boolean NOT NULL,        -- a send of this verification has no outcome yet
     status text,                       -- of the newest published event, NULL before the first
+    reason text,                       -- of that status
     used_providers text,               -- that have accepted a message of it, or may have; with a space between
     PRIMARY KEY (id)
 ) PARTITION BY RANGE (id);

@@ -13,7 +13,7 @@ extension PostgresLedger {
                 v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
                 v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
-                v.used_providers
+                v.used_providers, v.reason
             FROM (SELECT unnest($1::uuid[]) AS id) AS u JOIN courier.verification v ON v.id = u.id
             ORDER BY v.id
             FOR UPDATE OF v
@@ -111,7 +111,7 @@ extension PostgresLedger {
             UPDATE courier.verification v
             SET status = u.status, sends_used = u.sends_used, send_open = u.send_open, sequence = u.sequence,
                 resend_after = u.resend_after, expires_at = u.expires_at, due_at = least(v.due_at, u.expires_at),
-                short_until = u.short_until, used_providers = u.used_providers,
+                short_until = u.short_until, used_providers = u.used_providers, reason = u.reason,
                 pack = coalesce(u.pack, v.pack)
             FROM (
                 SELECT
@@ -119,7 +119,8 @@ extension PostgresLedger {
                     unnest($4::bool[]) AS send_open, unnest($5::int4[]) AS sequence,
                     unnest($6::timestamptz[]) AS resend_after, unnest($7::timestamptz[]) AS expires_at,
                     unnest($8::timestamptz[]) AS short_until, unnest($9::text[]) AS used_providers,
-                    unnest($10::timestamptz[]) AS known_expiry, unnest($11::int8[]) AS pack
+                    unnest($10::timestamptz[]) AS known_expiry, unnest($11::int8[]) AS pack,
+                    unnest($12::text[]) AS reason
             ) AS u
             WHERE v.id = u.id AND v.sequence = u.sequence - 1 AND v.state = 'live' AND v.expires_at = u.known_expiry
             RETURNING v.id
@@ -131,7 +132,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
                 .timestamps(rows.map { known[$0.id]?.expiresAt.microseconds }),
-                .int64s(rows.map { pack.id(for: $0.id) }),
+                .int64s(rows.map { pack.id(for: $0.id) }), .texts(rows.map(\.reason)),
             ]
         )
     }
@@ -147,7 +148,7 @@ extension PostgresLedger {
                 resend_after = u.resend_after, expires_at = u.expires_at, due_at = least(v.due_at, u.expires_at),
                 policy_version = u.policy_version,
                 state = u.state, short_hash = u.short_hash, short_until = u.short_until,
-                used_providers = u.used_providers,
+                used_providers = u.used_providers, reason = u.reason,
                 pack = CASE WHEN u.sequence > v.sequence THEN coalesce(u.pack, v.pack) ELSE v.pack END,
                 sealed = CASE u.state WHEN 'live' THEN v.sealed END,
                 ended_at = CASE WHEN u.state = 'expired' THEN coalesce(v.ended_at, clock_timestamp())
@@ -162,7 +163,7 @@ extension PostgresLedger {
                     unnest($12::timestamptz[]) AS resend_after, unnest($13::timestamptz[]) AS expires_at,
                     unnest($14::text[]) AS policy_version, unnest($15::text[]) AS state,
                     unnest($16::bytea[]) AS short_hash, unnest($17::timestamptz[]) AS short_until,
-                    unnest($18::text[]) AS used_providers, unnest($19::int8[]) AS pack
+                    unnest($18::text[]) AS used_providers, unnest($19::int8[]) AS pack, unnest($20::text[]) AS reason
             ) AS u
             WHERE v.id = u.id
             """,
@@ -176,7 +177,7 @@ extension PostgresLedger {
                 .timestamps(rows.map(\.expiresAt.microseconds)), .texts(rows.map(\.policyVersion)),
                 .texts(rows.map(\.state.rawValue)), .bytesArray(rows.map(\.shortCode?.hash)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
-                .int64s(rows.map { pack.id(for: $0.id) }),
+                .int64s(rows.map { pack.id(for: $0.id) }), .texts(rows.map(\.reason)),
             ]
         )
     }
@@ -209,6 +210,7 @@ extension StoredVerification {
             codeLength: try row.optionalInt16(14),
             state: state,
             status: try row.optionalText(16).flatMap(DeliveryStatus.init(rawValue:)),
+            reason: try row.optionalText(31),
             checksUsed: try row.int16(17),
             maxChecks: try row.int16(18),
             sendsUsed: try row.int16(19),

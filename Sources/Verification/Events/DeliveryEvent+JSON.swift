@@ -16,6 +16,7 @@ extension DeliveryEvent {
             event.member("sequence", verification?.sequence ?? 1)
             event.member("status", status.rawValue)
             event.member("reason", ifPresent: reason?.word)
+            event.member("originalReason", ifPresent: originalReason)
             event.member("rule", ifPresent: rule)
             event.member("field", ifPresent: field)
             writeRecipient(&event)

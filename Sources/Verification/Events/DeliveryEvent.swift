@@ -12,6 +12,9 @@ struct DeliveryEvent: Sendable, Equatable {
     let verification: Verification?
     let status: DeliveryStatus
     let reason: EventReason?
+
+    /// The reason of the repeated status, if it has one.
+    let originalReason: String?
     let rule: String?
 
     /// The invalid field of a request that breaks its contract.
@@ -62,6 +65,7 @@ struct DeliveryEvent: Sendable, Equatable {
         describing description: Description,
         status: DeliveryStatus,
         reason: EventReason,
+        originalReason: String? = nil,
         rule: String,
         field: String? = nil,
         policyVersion: String,
@@ -71,6 +75,7 @@ struct DeliveryEvent: Sendable, Equatable {
         verification = nil
         self.status = status
         self.reason = reason
+        self.originalReason = originalReason
         self.rule = rule
         self.field = field
         send = nil
@@ -85,6 +90,7 @@ struct DeliveryEvent: Sendable, Equatable {
         subject: String?,
         status: DeliveryStatus,
         reason: EventReason? = nil,
+        originalReason: String? = nil,
         rule: String? = nil,
         send: Send? = nil,
         trace: TraceContext? = nil,
@@ -114,6 +120,7 @@ struct DeliveryEvent: Sendable, Equatable {
         )
         self.status = status
         self.reason = reason
+        self.originalReason = originalReason
         self.rule = rule
         field = nil
         self.send = send

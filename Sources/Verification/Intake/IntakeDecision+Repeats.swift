@@ -20,12 +20,14 @@ extension IntakeDecision {
             return
         }
         if let id = known.verificationID, let current = verifications[id] {
-            publish(candidate, current, reason: .repeated, rule: "request_id")
+            let original = known.reason ?? current.reason
+            publish(candidate, current, reason: .repeated, originalReason: original, rule: "request_id")
         } else if let status = known.status {
             let event = DeliveryEvent(
                 describing: description,
                 status: status,
                 reason: .repeated,
+                originalReason: known.reason,
                 rule: known.rule ?? "request_id",
                 policyVersion: policy.version,
                 occurredAt: facts.now

@@ -153,7 +153,7 @@ extension IntakeDecision {
         reason: SuppressionReason,
         rule: String
     ) {
-        link(candidate, to: current.id)
+        link(candidate, to: current.id, reason: reason.rawValue)
         publish(candidate, current, status: .suppressed, reason: .suppressed(reason), rule: rule)
     }
 
@@ -163,6 +163,7 @@ extension IntakeDecision {
         _ verification: StoredVerification,
         status: DeliveryStatus? = nil,
         reason: EventReason,
+        originalReason: String? = nil,
         rule: String
     ) {
         var current = verification
@@ -174,6 +175,7 @@ extension IntakeDecision {
             subject: candidate.subject,
             status: status ?? current.status ?? .suppressed,
             reason: reason,
+            originalReason: originalReason,
             rule: rule,
             trace: candidate.trace,
             policyVersion: policy.version,
@@ -182,9 +184,10 @@ extension IntakeDecision {
         changes.outbox.append(event.record(source: settings.source, appendedAt: candidate.record.timestamp))
     }
 
-    mutating func link(_ candidate: Candidate, to id: VerificationID) {
+    mutating func link(_ candidate: Candidate, to id: VerificationID, reason: String? = nil) {
         guard var known = requests[candidate.key], known.verificationID != id else { return }
         known.verificationID = id
+        known.reason = reason
         requests[candidate.key] = known
         changes.requests[candidate.key] = known
     }

@@ -109,7 +109,8 @@ struct IntakeDecision {
         // A request's row is kept for a day. A verification may live longer and still names the request that began it.
         if current.requestID == candidate.key.requestID {
             link(candidate, to: id)
-            publish(candidate, current, reason: .repeated, rule: "request_id")
+            let original = current.reason
+            publish(candidate, current, reason: .repeated, originalReason: original, rule: "request_id")
             return
         }
         // A test number has no resend windows and no maximum of sends, and a lock must not block the next test.

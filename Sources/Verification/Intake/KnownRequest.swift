@@ -15,6 +15,8 @@ package struct KnownRequest: Sendable, Equatable {
 
     /// The decision of a request without a verification.
     package var status: DeliveryStatus?
+
+    /// The reason of the decision; nil for a request that got a send, whose outcome is the verification's.
     package var reason: String?
     package var rule: String?
 

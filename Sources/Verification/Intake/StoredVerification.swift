@@ -42,6 +42,9 @@ package struct StoredVerification: Sendable, Equatable {
 
     /// The status of the newest event, nil before the first.
     package var status: DeliveryStatus?
+
+    /// The reason of that status, if it has one.
+    package var reason: String?
     package var checksUsed: Int16
     package var maxChecks: Int16
     package var sendsUsed: Int16
@@ -99,6 +102,7 @@ package struct StoredVerification: Sendable, Equatable {
         codeLength: Int16?,
         state: State,
         status: DeliveryStatus?,
+        reason: String? = nil,
         checksUsed: Int16,
         maxChecks: Int16,
         sendsUsed: Int16,
@@ -136,6 +140,7 @@ package struct StoredVerification: Sendable, Equatable {
         self.codeLength = codeLength
         self.state = state
         self.status = status
+        self.reason = reason
         self.checksUsed = checksUsed
         self.maxChecks = maxChecks
         self.sendsUsed = sendsUsed

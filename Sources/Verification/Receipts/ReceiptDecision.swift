@@ -201,7 +201,10 @@ package enum ReceiptDecision {
             guard var verification = verifications[send.reference.verificationID] else { return }
             verification.sequence += 1
             // Repeated requests are answered with the status: an expired verification stays `expired` for them.
-            if verification.state != .expired { verification.status = receipt.status.deliveryStatus }
+            if verification.state != .expired {
+                verification.status = receipt.status.deliveryStatus
+                verification.reason = receipt.reason?.rawValue
+            }
             if let provider = send.provider, !verification.usedProviders.contains(provider) {
                 verification.usedProviders.append(provider)
             }

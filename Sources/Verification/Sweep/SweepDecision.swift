@@ -63,6 +63,7 @@ package enum SweepDecision {
             let rule = verification.state == .cancelled ? "erase" : "validity"
             verification.state = .expired
             verification.status = .expired
+            verification.reason = nil
             verification.sequence += 1
             changes.verifications.append(verification)
             let event = DeliveryEvent(

@@ -9,6 +9,7 @@ struct ModelEvent: Sendable, Equatable, CustomStringConvertible {
     var tenant: String
     var status: String
     var reason: String?
+    var originalReason: String?
     var verification: String?
     var sequence: Int64 = 1
     var generation: Int64?
@@ -22,7 +23,8 @@ struct ModelEvent: Sendable, Equatable, CustomStringConvertible {
 
     var description: String {
         let parts: [(String, Any?)] = [
-            ("", tenant), ("", requestID), ("", status), ("", reason), ("of ", verification), ("#", sequence),
+            ("", tenant), ("", requestID), ("", status), ("", reason), ("once ", originalReason), ("of ", verification),
+            ("#", sequence),
             ("generation ", generation), ("resend ", resendAfter), ("expires ", expiresAt), ("left ", sendsLeft),
             ("send ", sendNumber), ("of ", sendMax), ("", isFictional ? "fictional" : nil), ("at ", occurredAt),
         ]
@@ -41,6 +43,7 @@ extension ModelEvent {
             tenant: tenant,
             status: status,
             reason: object.text("reason"),
+            originalReason: object.text("originalReason"),
             verification: object.text("verificationId").map { names[$0] ?? "nobody's" },
             sequence: object.integer("sequence") ?? 0,
             generation: object.object("code")?.integer("generation"),

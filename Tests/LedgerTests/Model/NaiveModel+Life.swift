@@ -24,6 +24,7 @@ extension NaiveModel {
         var current = verifications[claim.verification]
         current.isOpen = false
         current.status = status
+        current.reason = reason
         if isRefunded { current.sends = max(0, current.sends - 1) }
         current.resendAfter = isRefunded ? now : now + claim.window
         if outcome == .sent, current.state == "live", current.expiresAt > now, let validity = claim.validity {
@@ -69,6 +70,7 @@ extension NaiveModel {
             guard now >= current.expiresAt, !current.isOpen else { continue }
             verifications[index].state = "expired"
             verifications[index].status = "expired"
+            verifications[index].reason = nil
             events.append(tell(index, current.request.id, "expired", nil, now))
         }
         return events

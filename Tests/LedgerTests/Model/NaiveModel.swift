@@ -16,6 +16,7 @@ struct NaiveModel: Sendable {
         let maxChecks: Int
         var state = "live"
         var status: String?
+        var reason: String?
         var sequence: Int64 = 0
         var generation = 1
         var checks = 0
@@ -51,6 +52,7 @@ struct NaiveModel: Sendable {
         let payload: String
         let verification: Int?
         let status: String?
+        let reason: String?
     }
 
     struct Admission: Sendable {
@@ -94,10 +96,14 @@ struct NaiveModel: Sendable {
             return .event(plain(request, "rejected", "request_id_conflict", now))
         }
         guard let index = answer.verification else {
-            return .event(plain(request, answer.status ?? "", "duplicate_request", now))
+            var event = plain(request, answer.status ?? "", "duplicate_request", now)
+            event.originalReason = answer.reason
+            return .event(event)
         }
         let status = verifications[index].status ?? "suppressed"
-        return .event(tell(index, request.id, status, "duplicate_request", now))
+        var event = tell(index, request.id, status, "duplicate_request", now)
+        event.originalReason = answer.reason ?? verifications[index].reason
+        return .event(event)
     }
 
     private mutating func slot(_ request: ModelRequest, _ isFictional: Bool, _ now: Timestamp) -> Verdict {
@@ -110,7 +116,7 @@ struct NaiveModel: Sendable {
             if current.state == "locked", !isFictional { return refuse(request, "rejected", "locked", now) }
             if current.state == "live", current.isFictional == isFictional {
                 if current.isOpen || now < current.resendAfter {
-                    answered(request, newest)
+                    answered(request, newest, "resend_window")
                     return .event(tell(newest, request.id, "suppressed", "resend_window", now))
                 }
                 if !isFictional, current.sends >= current.maxSends {
@@ -194,14 +200,28 @@ struct NaiveModel: Sendable {
         _ now: Timestamp
     ) -> Verdict {
         answers.append(
-            Answer(tenant: request.tenant, id: request.id, payload: request.payload, verification: nil, status: status)
+            Answer(
+                tenant: request.tenant,
+                id: request.id,
+                payload: request.payload,
+                verification: nil,
+                status: status,
+                reason: reason
+            )
         )
         return .event(plain(request, status, reason, now))
     }
 
-    private mutating func answered(_ request: ModelRequest, _ index: Int) {
+    private mutating func answered(_ request: ModelRequest, _ index: Int, _ reason: String? = nil) {
         answers.append(
-            Answer(tenant: request.tenant, id: request.id, payload: request.payload, verification: index, status: nil)
+            Answer(
+                tenant: request.tenant,
+                id: request.id,
+                payload: request.payload,
+                verification: index,
+                status: nil,
+                reason: reason
+            )
         )
     }
 }

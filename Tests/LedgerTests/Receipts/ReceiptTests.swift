@@ -43,6 +43,16 @@ import Verification
             let told = try await worker.ledger.sweepReceipts().outbox
             #expect(told.map { $0.json?.text("status") } == ["undelivered"])
             #expect(told.map { $0.json?.text("reason") } == ["unreachable"])
+            try await worker.ledger.published(told)
+            let asked = [InboundRecord].people(1, at: try await worker.now())[0]
+            let moved = InboundRecord.raw(
+                String(decoding: asked.value ?? [], as: UTF8.self),
+                offset: 9,
+                partition: 1,
+                at: try await worker.now()
+            )
+            let again = try await worker.intake([moved]).outbox.first?.json
+            #expect(again?.text("status") == "undelivered" && again?.text("originalReason") == "unreachable")
             #expect(try await database.count("SELECT count(*) FROM courier.receipt") == 0)
         }
     }

@@ -128,6 +128,27 @@ import Testing
         #expect(event.sequence == 2)
     }
 
+    @Test(
+        arguments: [
+            (.sent, nil), (.failed(.providerRefused), "provider_refused"), (.failed(.noRoute), "no_route"),
+            (.unknown(.workerLost), "worker_lost"), (.expiredUnsent, "deadline"),
+        ] as [(SendDisposition, String?)]
+    )
+    func `a repeat has the reason of the outcome that it repeats`(end: SendDisposition, reason: String?) throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(.request(id: "r1", offset: 1, at: tables.now)).sends.first)
+        let first = try #require(tables.intake(.request(id: "r1", offset: 2, at: tables.now)).events.first)
+        #expect(first.text("originalReason") == nil, "there is no outcome yet")
+        let outcome = try #require(tables.settle(claim, end).events.first)
+        let again = try #require(tables.intake(.request(id: "r1", offset: 3, at: tables.now)).events.first)
+        #expect(again.status == outcome.status && again.reason == "duplicate_request")
+        #expect(again.text("originalReason") == reason && outcome.reason == reason)
+        tables.now = tables.now + .seconds(3600)
+        _ = tables.expire()
+        let late = try #require(tables.intake(.request(id: "r1", offset: 4, at: tables.now)).events.first)
+        #expect(late.status == "expired" && late.text("originalReason") == nil)
+    }
+
     @Test(arguments: [true, false])
     func `the same request id with another payload is a conflict`(inOneBatch: Bool) throws {
         var tables = DecisionTables()
@@ -175,6 +196,7 @@ import Testing
         #expect(events.map(\.reason) == ["region_not_allowed", "duplicate_request"])
         #expect(events.first?.rule?.isEmpty == false)
         #expect(events.last?.rule == events.first?.rule)
+        #expect(events.map { $0.text("originalReason") } == [nil, "region_not_allowed"])
     }
 
     @Test func `a request that came too late stays unsent however often it comes`() throws {
@@ -184,6 +206,7 @@ import Testing
         #expect(again.sends.isEmpty)
         #expect(again.events.first?.status == "expired_unsent")
         #expect(again.events.first?.reason == "duplicate_request")
+        #expect(again.events.first?.text("originalReason") == "stale_request")
     }
 
     @Test func `a suppressed request that comes again is told the verification it was told before`() throws {
@@ -194,6 +217,10 @@ import Testing
         #expect(again.reason == "duplicate_request")
         #expect(again.verificationID == claim.reference.verificationID.description)
         #expect(again.sequence == 2)
+        #expect(again.text("originalReason") == "resend_window")
+        tables.settle(claim, .failed(.providerRefused))
+        let late = try #require(tables.intake(.request(id: "r2", offset: 4, at: tables.now)).events.first)
+        #expect(late.status == "failed" && late.text("originalReason") == "resend_window")
     }
 
     @Test func `several recipients of one batch do not disturb each other`() throws {
