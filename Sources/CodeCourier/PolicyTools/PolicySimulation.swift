@@ -63,7 +63,7 @@ struct PolicySimulation {
     private func decision(on candidate: Candidate, _ changes: IntakeChanges, _ send: Send?) -> SimulatedDecision {
         if let send { return SimulatedDecision(send.disposition, isFictional: send.claim.isFictional) }
         guard let answer = changes.requests[candidate.key] else { return SimulatedDecision(.repeated) }
-        if answer.verificationID != nil {
+        if answer.status == nil, answer.verificationID != nil {
             return SimulatedDecision(.suppressed, rule: "slot.resend_window", reason: "resend_window")
         }
         let kind: SimulatedDecision.Kind =

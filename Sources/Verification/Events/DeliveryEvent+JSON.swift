@@ -17,6 +17,7 @@ extension DeliveryEvent {
             event.member("status", status.rawValue)
             event.member("reason", ifPresent: reason?.word)
             event.member("originalReason", ifPresent: originalReason)
+            event.member("retryAfter", ifPresent: retryAfter?.rfc3339)
             event.member("rule", ifPresent: rule)
             event.member("field", ifPresent: field)
             writeRecipient(&event)

@@ -15,6 +15,9 @@ struct DeliveryEvent: Sendable, Equatable {
 
     /// The reason of the repeated status, if it has one.
     let originalReason: String?
+
+    /// The time from which a new request may get a send, as far as this decision knows.
+    let retryAfter: Timestamp?
     let rule: String?
 
     /// The invalid field of a request that breaks its contract.
@@ -66,6 +69,7 @@ struct DeliveryEvent: Sendable, Equatable {
         status: DeliveryStatus,
         reason: EventReason,
         originalReason: String? = nil,
+        retryAfter: Timestamp? = nil,
         rule: String,
         field: String? = nil,
         policyVersion: String,
@@ -76,6 +80,7 @@ struct DeliveryEvent: Sendable, Equatable {
         self.status = status
         self.reason = reason
         self.originalReason = originalReason
+        self.retryAfter = retryAfter
         self.rule = rule
         self.field = field
         send = nil
@@ -91,6 +96,7 @@ struct DeliveryEvent: Sendable, Equatable {
         status: DeliveryStatus,
         reason: EventReason? = nil,
         originalReason: String? = nil,
+        retryAfter: Timestamp? = nil,
         rule: String? = nil,
         send: Send? = nil,
         trace: TraceContext? = nil,
@@ -121,6 +127,7 @@ struct DeliveryEvent: Sendable, Equatable {
         self.status = status
         self.reason = reason
         self.originalReason = originalReason
+        self.retryAfter = retryAfter
         self.rule = rule
         field = nil
         self.send = send

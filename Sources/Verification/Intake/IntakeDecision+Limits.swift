@@ -3,11 +3,20 @@
 // Rate limits: checked last, so that they count only requests that every other rule admits.
 extension IntakeDecision {
     /// Counts a request in all its windows, or refuses it and counts it in none.
-    mutating func admits(_ candidate: Candidate, _ request: VerificationRequest, _ passed: Screening.Passed) -> Bool {
+    mutating func admits(
+        _ candidate: Candidate,
+        _ request: VerificationRequest,
+        _ passed: Screening.Passed,
+        resendOf current: StoredVerification? = nil
+    ) -> Bool {
         if passed.testNumber != nil { return true }
         let limits = passed.tenant.limits
         if let refusal = refusal(request, passed, limits) {
-            refuse(candidate, refusal, describing: .init(request, keys: keys))
+            if let current {
+                refuse(candidate, refusal, of: current)
+            } else {
+                refuse(candidate, refusal, describing: .init(request, keys: keys))
+            }
             return false
         }
         for key in passed.limits {
@@ -30,18 +39,39 @@ extension IntakeDecision {
             guard let broken = window.firstBroken(of: limits[key.scope], at: facts.now) else { continue }
             switch key.scope {
             case .recipient:
-                return Refusal(.quotaRecipient, rule: "limits.perRecipient.\(broken)", region: passed.region)
+                return refusal(.quotaRecipient, by: "limits.perRecipient.\(broken)", request, passed)
             case .ip:
                 changes.fullWindows[key] = window
-                return Refusal(.quotaIP, rule: "limits.perIP.\(broken)", region: passed.region)
+                return refusal(.quotaIP, by: "limits.perIP.\(broken)", request, passed)
             }
         }
-        let admitted = changes.admissions[request.tenant, default: 0]
-        for limit in limits.perTenant
-        where tenantUsage[TenantLimit(tenant: request.tenant, limit: limit), default: 0] + admitted >= limit.count {
-            return Refusal(.quotaTenant, rule: "limits.perTenant.\(limit)", region: passed.region)
+        for limit in limits.perTenant where isFull(limit, of: request.tenant) {
+            return refusal(.quotaTenant, by: "limits.perTenant.\(limit)", request, passed)
         }
         return nil
+    }
+
+    private func isFull(_ limit: RateLimit, of tenant: String) -> Bool {
+        let admitted = changes.admissions[tenant, default: 0]
+        return tenantUsage[TenantLimit(tenant: tenant, limit: limit), default: 0] + admitted >= limit.count
+    }
+
+    /// A refusal until all limits have room again.
+    ///
+    /// A tenant's limit, of which only the count is known, surely has room after all of its `per`.
+    private func refusal(
+        _ reason: RejectionReason,
+        by rule: String,
+        _ request: VerificationRequest,
+        _ passed: Screening.Passed
+    ) -> Refusal {
+        let limits = passed.tenant.limits
+        var end = facts.now
+        for key in passed.limits {
+            end = max(end, windows[key]?.opening(under: limits[key.scope], at: facts.now) ?? end)
+        }
+        for limit in limits.perTenant where isFull(limit, of: request.tenant) { end = max(end, facts.now + limit.per) }
+        return Refusal(reason, rule: rule, region: passed.region, retryAfter: end)
     }
 }
 

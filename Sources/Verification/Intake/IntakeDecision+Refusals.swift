@@ -2,9 +2,15 @@
 
 // Decisions that create no verification.
 extension IntakeDecision {
-    mutating func answer(_ candidate: Candidate, status: DeliveryStatus?, reason: String, rule: String) {
+    mutating func answer(
+        _ candidate: Candidate,
+        status: DeliveryStatus?,
+        reason: String,
+        rule: String,
+        of id: VerificationID? = nil
+    ) {
         guard var known = requests[candidate.key] else { return }
-        known.verificationID = nil
+        known.verificationID = id
         known.status = status
         known.reason = reason
         known.rule = rule
@@ -21,6 +27,20 @@ extension IntakeDecision {
         publishRefusal(candidate, refusal, describing: description)
     }
 
+    /// Refuses a request by the state of its slot's verification, in whose stream the event is.
+    mutating func refuse(_ candidate: Candidate, _ refusal: Refusal, of current: StoredVerification) {
+        let reason = refusal.reason
+        answer(candidate, status: .rejected, reason: reason.rawValue, rule: refusal.rule, of: current.id)
+        publish(
+            candidate,
+            current,
+            status: .rejected,
+            reason: .rejected(reason),
+            retryAfter: refusal.retryAfter,
+            rule: refusal.rule
+        )
+    }
+
     mutating func publishRefusal(
         _ candidate: Candidate,
         _ refusal: Refusal,
@@ -30,6 +50,7 @@ extension IntakeDecision {
             describing: description.in(refusal.region),
             status: .rejected,
             reason: .rejected(refusal.reason),
+            retryAfter: refusal.retryAfter,
             rule: refusal.rule,
             field: refusal.field,
             policyVersion: policy.version,
@@ -66,6 +87,9 @@ package struct Refusal: Sendable, Equatable {
     /// The recipient's region for the event; nil if unknown.
     package let region: Region?
 
+    /// The time from which the rule does not refuse the next request; nil for a rule that time does not change.
+    let retryAfter: Timestamp?
+
     /// True for a refusal by tenant, shape or number: rules that are checked before the request id and the time.
     var comesBeforeID: Bool {
         switch reason {
@@ -74,8 +98,15 @@ package struct Refusal: Sendable, Equatable {
         }
     }
 
-    package init(_ reason: RejectionReason, rule: String, field: String? = nil, region: Region? = nil) {
+    package init(
+        _ reason: RejectionReason,
+        rule: String,
+        field: String? = nil,
+        region: Region? = nil,
+        retryAfter: Timestamp? = nil
+    ) {
         self.reason = reason
+        self.retryAfter = retryAfter
         self.rule = rule
         self.field = field
         self.region = region

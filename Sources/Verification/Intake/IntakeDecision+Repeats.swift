@@ -21,7 +21,8 @@ extension IntakeDecision {
         }
         if let id = known.verificationID, let current = verifications[id] {
             let original = known.reason ?? current.reason
-            publish(candidate, current, reason: .repeated, originalReason: original, rule: "request_id")
+            let rule = known.rule ?? "request_id"
+            publish(candidate, current, status: known.status, reason: .repeated, originalReason: original, rule: rule)
         } else if let status = known.status {
             let event = DeliveryEvent(
                 describing: description,

@@ -59,7 +59,7 @@ extension IntakeDecision {
         _ passed: Screening.Passed,
         _ current: StoredVerification
     ) {
-        guard admits(candidate, request, passed) else { return }
+        guard admits(candidate, request, passed, resendOf: current) else { return }
         var verification = current
         link(candidate, to: verification.id)
         let validity = passed.tenant.validity(of: request)
@@ -151,10 +151,18 @@ extension IntakeDecision {
         _ candidate: Candidate,
         _ current: StoredVerification,
         reason: SuppressionReason,
+        retryAfter: Timestamp,
         rule: String
     ) {
         link(candidate, to: current.id, reason: reason.rawValue)
-        publish(candidate, current, status: .suppressed, reason: .suppressed(reason), rule: rule)
+        publish(
+            candidate,
+            current,
+            status: .suppressed,
+            reason: .suppressed(reason),
+            retryAfter: retryAfter,
+            rule: rule
+        )
     }
 
     /// Publishes an event about a verification: its current status again, unless another is given.
@@ -164,6 +172,7 @@ extension IntakeDecision {
         status: DeliveryStatus? = nil,
         reason: EventReason,
         originalReason: String? = nil,
+        retryAfter: Timestamp? = nil,
         rule: String
     ) {
         var current = verification
@@ -176,6 +185,7 @@ extension IntakeDecision {
             status: status ?? current.status ?? .suppressed,
             reason: reason,
             originalReason: originalReason,
+            retryAfter: retryAfter,
             rule: rule,
             trace: candidate.trace,
             policyVersion: policy.version,

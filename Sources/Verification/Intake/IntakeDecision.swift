@@ -66,8 +66,8 @@ struct IntakeDecision {
         if let known = requests[candidate.key], known.verificationID != candidate.verificationID {
             if known.hasSeen(candidate.place) { return }
             see(candidate, known)
-            // The row's verification no longer exists: decide the request like a new one.
-            if known.verificationID.map({ verifications[$0] != nil }) ?? true {
+            // The verification of a send no longer exists: decide the request like a new one.
+            if known.status != nil || known.verificationID.map({ verifications[$0] != nil }) ?? true {
                 repeated(candidate, known)
                 return
             }
@@ -121,13 +121,16 @@ struct IntakeDecision {
         case .locked where isFictional:
             begin(candidate, request, passed)
         case .locked:
-            refuse(candidate, Refusal(.locked, rule: "slot.locked"), describing: .init(request, keys: keys))
+            let refusal = Refusal(.locked, rule: "slot.locked", retryAfter: current.expiresAt)
+            refuse(candidate, refusal, of: current)
         case .live where current.isFictional != isFictional:
             begin(candidate, request, passed)
         case .live where current.sendOpen || facts.now < current.resendAfter:
-            suppress(candidate, current, reason: .resendWindow, rule: "slot.resend_window")
+            let end = current.resendAfter
+            suppress(candidate, current, reason: .resendWindow, retryAfter: end, rule: "slot.resend_window")
         case .live where !isFictional && current.sendsUsed >= current.maxSends:
-            refuse(candidate, Refusal(.maxSends, rule: "slot.max_sends"), describing: .init(request, keys: keys))
+            let refusal = Refusal(.maxSends, rule: "slot.max_sends", retryAfter: current.expiresAt)
+            refuse(candidate, refusal, of: current)
         case .live:
             resend(candidate, request, passed, current)
         }

@@ -10,10 +10,10 @@ package struct KnownRequest: Sendable, Equatable {
     private var others: [RecordPlace] = []
     package let digest: UUIDValue
 
-    /// The verification that the request belongs to; nil if the request was refused.
+    /// The verification that the request belongs to, or by whose state it was refused; nil if there was none.
     package var verificationID: VerificationID?
 
-    /// The decision of a request without a verification.
+    /// The decision of a request that was refused; nil for one that shares its verification's status.
     package var status: DeliveryStatus?
 
     /// The reason of the decision; nil for a request that got a send, whose outcome is the verification's.

@@ -30,6 +30,21 @@ package struct LimitWindow: Sendable, Equatable {
         limits.first { used(in: $0, at: now) >= $0.count }
     }
 
+    /// The time from which none of the limits refuses one more admission.
+    func opening(under limits: [RateLimit], at now: Timestamp) -> Timestamp {
+        limits.map { opening(under: $0, at: now) }.max() ?? now
+    }
+
+    private func opening(under limit: RateLimit, at now: Timestamp) -> Timestamp {
+        var excess = used(in: limit, at: now) - limit.count
+        guard excess >= 0 else { return now }
+        for entry in entries where entry.time > now - limit.per {
+            excess -= Int(entry.count)
+            if excess < 0 { return entry.time + limit.per }
+        }
+        return now + limit.per
+    }
+
     /// True if the window exceeds none of the limits.
     func holds(_ limits: [RateLimit], at now: Timestamp) -> Bool {
         limits.allSatisfy { used(in: $0, at: now) <= $0.count }

@@ -10,6 +10,7 @@ struct ModelEvent: Sendable, Equatable, CustomStringConvertible {
     var status: String
     var reason: String?
     var originalReason: String?
+    var retryAfter: String?
     var verification: String?
     var sequence: Int64 = 1
     var generation: Int64?
@@ -23,7 +24,8 @@ struct ModelEvent: Sendable, Equatable, CustomStringConvertible {
 
     var description: String {
         let parts: [(String, Any?)] = [
-            ("", tenant), ("", requestID), ("", status), ("", reason), ("once ", originalReason), ("of ", verification),
+            ("", tenant), ("", requestID), ("", status), ("", reason), ("once ", originalReason),
+            ("retry ", retryAfter), ("of ", verification),
             ("#", sequence),
             ("generation ", generation), ("resend ", resendAfter), ("expires ", expiresAt), ("left ", sendsLeft),
             ("send ", sendNumber), ("of ", sendMax), ("", isFictional ? "fictional" : nil), ("at ", occurredAt),
@@ -44,6 +46,7 @@ extension ModelEvent {
             status: status,
             reason: object.text("reason"),
             originalReason: object.text("originalReason"),
+            retryAfter: object.text("retryAfter"),
             verification: object.text("verificationId").map { names[$0] ?? "nobody's" },
             sequence: object.integer("sequence") ?? 0,
             generation: object.object("code")?.integer("generation"),

@@ -71,6 +71,25 @@ extension NaiveModel {
         return shown.method != "none" && shown.verdict == "pass" ? nil : "app_verification_required"
     }
 
+    /// The first moment at which no limit refuses the request, or at the latest for a tenant's limit.
+    func opening(_ request: ModelRequest, _ now: Timestamp) -> Timestamp {
+        guard let limits = policy.tenants[request.tenant]?.limits else { return now }
+        let own = admissions.filter { $0.tenant == request.tenant }
+        func opening(_ limits: [RateLimit], _ mine: [Admission]) -> Timestamp {
+            let ends = mine.flatMap { admission in limits.map { admission.time + $0.per } }
+            let moments = ([now] + ends.filter { $0 > now }).sorted()
+            return moments.first { moment in
+                limits.allSatisfy { limit in mine.count { moment - $0.time < limit.per } < limit.count }
+            } ?? now
+        }
+        var end = opening(limits.perRecipient, own.filter { $0.number == request.number })
+        if let ip = request.ip { end = max(end, opening(limits.perIP, own.filter { $0.ip == ip })) }
+        for limit in limits.perTenant where own.count(where: { now - $0.time < limit.per }) >= limit.count {
+            end = max(end, now + limit.per)
+        }
+        return end
+    }
+
     /// The reason of the first limit that one more send would exceed.
     ///
     /// If there is none, the send is counted.

@@ -101,7 +101,7 @@ struct NaiveModel: Sendable {
             return .event(event)
         }
         let status = verifications[index].status ?? "suppressed"
-        var event = tell(index, request.id, status, "duplicate_request", now)
+        var event = tell(index, request.id, answer.status ?? status, "duplicate_request", now)
         event.originalReason = answer.reason ?? verifications[index].reason
         return .event(event)
     }
@@ -113,20 +113,28 @@ struct NaiveModel: Sendable {
         }
         if let newest, verifications[newest].expiresAt > now {
             let current = verifications[newest]
-            if current.state == "locked", !isFictional { return refuse(request, "rejected", "locked", now) }
+            if current.state == "locked", !isFictional {
+                return refuse(request, of: newest, "locked", until: current.expiresAt, now)
+            }
             if current.state == "live", current.isFictional == isFictional {
                 if current.isOpen || now < current.resendAfter {
                     answered(request, newest, "resend_window")
-                    return .event(tell(newest, request.id, "suppressed", "resend_window", now))
+                    var event = tell(newest, request.id, "suppressed", "resend_window", now)
+                    event.retryAfter = current.resendAfter.rfc3339
+                    return .event(event)
                 }
                 if !isFictional, current.sends >= current.maxSends {
-                    return refuse(request, "rejected", "max_sends", now)
+                    return refuse(request, of: newest, "max_sends", until: current.expiresAt, now)
                 }
-                if let reason = quota(request, isFictional, now) { return refuse(request, "rejected", reason, now) }
+                if let reason = quota(request, isFictional, now) {
+                    return refuse(request, of: newest, reason, until: opening(request, now), now)
+                }
                 return resend(newest, request, now)
             }
         }
-        if let reason = quota(request, isFictional, now) { return refuse(request, "rejected", reason, now) }
+        if let reason = quota(request, isFictional, now) {
+            return refuse(request, "rejected", reason, until: opening(request, now), now)
+        }
         return begin(request, isFictional, now)
     }
 
@@ -197,6 +205,7 @@ struct NaiveModel: Sendable {
         _ request: ModelRequest,
         _ status: String,
         _ reason: String,
+        until end: Timestamp? = nil,
         _ now: Timestamp
     ) -> Verdict {
         answers.append(
@@ -209,17 +218,38 @@ struct NaiveModel: Sendable {
                 reason: reason
             )
         )
-        return .event(plain(request, status, reason, now))
+        var event = plain(request, status, reason, now)
+        event.retryAfter = end?.rfc3339
+        return .event(event)
     }
 
-    private mutating func answered(_ request: ModelRequest, _ index: Int, _ reason: String? = nil) {
+    /// Refuses a request by the state of a verification.
+    private mutating func refuse(
+        _ request: ModelRequest,
+        of index: Int,
+        _ reason: String,
+        until end: Timestamp,
+        _ now: Timestamp
+    ) -> Verdict {
+        answered(request, index, reason, "rejected")
+        var event = tell(index, request.id, "rejected", reason, now)
+        event.retryAfter = end.rfc3339
+        return .event(event)
+    }
+
+    private mutating func answered(
+        _ request: ModelRequest,
+        _ index: Int,
+        _ reason: String? = nil,
+        _ status: String? = nil
+    ) {
         answers.append(
             Answer(
                 tenant: request.tenant,
                 id: request.id,
                 payload: request.payload,
                 verification: index,
-                status: nil,
+                status: status,
                 reason: reason
             )
         )

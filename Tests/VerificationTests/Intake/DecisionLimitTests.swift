@@ -32,6 +32,36 @@ import Verification
         #expect(sends([four, four]) == 4)
     }
 
+    @Test func `a refusal by a limit says when there is room again, and names the verification of a resend`() throws {
+        var tables = DecisionTables {
+            $0.limits.perRecipient = [RateLimit(count: 2, per: .seconds(3600)), RateLimit(count: 9, per: .seconds(10))]
+        }
+        var ledger = MemoryLedger()
+        func decide(_ id: String, _ purpose: String, _ offset: Int64) -> IntakeChanges {
+            let candidate = tables.candidate(.request(id: id, purpose: purpose, offset: offset, at: tables.now))
+            let requests = [candidate.key: KnownRequest(of: candidate)]
+            return ledger.decide([candidate], by: .test(tables.policy), requests: requests, at: tables.now)
+        }
+        let first = tables.now
+        let claim = try #require(decide("r1", "sign_in", 0).sends.first)
+        let end = SendResult(send: claim.reference, disposition: .sent, attempts: 1, attempt: nil)
+        _ = ledger.settle([end], at: tables.now, source: "/test")
+        tables.now = first + .seconds(60)
+        #expect(decide("r2", "sign_up", 1).sends.count == 1)
+
+        let other = try #require(decide("r3", "account_link", 2).events.first)
+        #expect(other.reason == "quota_recipient" && other.verificationID == nil)
+        let resend = try #require(decide("r4", "sign_in", 3).events.first)
+        #expect(resend.reason == "quota_recipient")
+        #expect(resend.verificationID == claim.reference.verificationID.description)
+        let opening = first + .seconds(3600)
+        #expect([other, resend].map { $0.text("retryAfter") } == [opening.rfc3339, opening.rfc3339])
+        tables.now = opening - .microseconds(1)
+        #expect(decide("r5", "account_link", 4).sends.isEmpty)
+        tables.now = opening
+        #expect(decide("r6", "account_link", 5).sends.count == 1)
+    }
+
     @Test func `what no limit counts has no window, for which batches would wait`() {
         let client = #","client":{"ip":"192.0.2.1"}"#
         for (isLimited, scopes) in [(true, [LimitKey.Scope.ip]), (false, [])] {

@@ -36,6 +36,7 @@ import Verification
         #expect(early.events.first?.status == "suppressed")
         #expect(early.events.first?.reason == "resend_window")
         #expect(early.events.first?.verificationID == code.id.description)
+        #expect(early.events.first?.text("retryAfter") == (sentAt + Self.windows[send - 1]).rfc3339)
 
         tables.now = sentAt + Self.windows[send - 1]
         let free = tables.intake(.request(id: "free", offset: 11, at: tables.now))
@@ -56,6 +57,7 @@ import Verification
         let refused = tables.intake(.request(id: "b", offset: 11, at: tables.now))
         #expect(refused.events.first?.status == "rejected")
         #expect(refused.events.first?.reason == "max_sends")
+        #expect(refused.events.first?.text("retryAfter") == end.rfc3339)
         #expect(refused.sends.isEmpty)
 
         tables.now = end - .microseconds(1)
@@ -154,10 +156,30 @@ import Verification
         let refused = tables.intake(.request(id: "a", offset: 8, at: tables.now))
         #expect(refused.events.first?.status == "rejected")
         #expect(refused.events.first?.reason == "locked")
+        #expect(refused.events.first?.text("retryAfter") == first.expiresAt.rfc3339)
         #expect(refused.sends.isEmpty)
         tables.now = first.expiresAt
         let claim = try #require(tables.intake(.request(id: "b", offset: 9, at: tables.now)).sends.first)
         #expect(claim.reference.verificationID != first.id)
+    }
+
+    @Test func `a refusal by a verification is one of its events, and so is its repeat`() throws {
+        var tables = try tables(afterSends: 1)
+        let current = try #require(tables.verifications.values.first)
+        for _ in 0..<5 { tables.guessWrong(current.id) }
+        let records = (8...9).map { InboundRecord.request(id: "a", offset: $0, at: tables.now) }
+        let events = records.compactMap { tables.intake($0).events.first }
+        #expect(events.map(\.reason) == ["locked", "duplicate_request"])
+        #expect(events.map(\.status) == ["rejected", "rejected"])
+        #expect(events.map { $0.text("originalReason") } == [nil, "locked"])
+        #expect(events.map(\.rule) == ["slot.locked", "slot.locked"])
+        #expect(events.map(\.verificationID) == Array(repeating: current.id.description, count: 2))
+        #expect(events.map(\.sequence) == [2, 3])
+        #expect(tables.verifications[current.id]?.status == .sent)
+
+        tables.verifications = [:]
+        let late = try #require(tables.intake(.request(id: "a", offset: 10, at: tables.now)).events.first)
+        #expect(late.status == "rejected" && late.text("originalReason") == "locked" && late.verificationID == nil)
     }
 
     @Test func `a send without an outcome suppresses even past the window`() throws {

@@ -52,7 +52,10 @@ import Testing
         for _ in 0..<(longest.count * 2) {
             let rest = Int.random(in: 0..<500, using: &random) == 0 ? 300.0 : 1
             now = now + .microseconds(Int64(Double.random(in: 0...2, using: &random) * step * rest))
+            let opening = window.opening(under: limits, at: now)
+            #expect(window.firstBroken(of: limits, at: opening) == nil, "from then on there is room")
             if let broken = window.firstBroken(of: limits, at: now) {
+                #expect(window.firstBroken(of: limits, at: opening - .microseconds(1)) != nil, "and not before")
                 // The refusal is early by at most the window's grain (1/256), so a window longer by one grain is full.
                 let margin = Duration.microseconds(broken.per.microseconds / 256)
                 #expect(exact.used(in: broken.per + margin, at: now) >= broken.count)
