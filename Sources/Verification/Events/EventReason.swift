@@ -54,6 +54,9 @@ package enum EventReason: Sendable, Hashable, CaseIterable {
 package enum SuppressionReason: String, Sendable, CaseIterable {
     /// The last message is too recent.
     case resendWindow = "resend_window"
+
+    /// The last message has not left yet.
+    case sendPending = "send_pending"
 }
 
 /// The reason why a message is too late to be sent.

@@ -33,6 +33,9 @@ struct IntakeDecision {
     /// Randomness for the nonces of seals.
     var randomness: any RandomNumberGenerator
 
+    /// Minimum pause of a gateway whose request waits for the outcome of an open send.
+    private static let pendingPause = Duration.seconds(5)
+
     init(facts: IntakeFacts, rules: IntakeRules, randomness: any RandomNumberGenerator) {
         self.facts = facts
         policy = rules.policy
@@ -125,7 +128,10 @@ struct IntakeDecision {
             refuse(candidate, refusal, of: current)
         case .live where current.isFictional != isFictional:
             begin(candidate, request, passed)
-        case .live where current.sendOpen || facts.now < current.resendAfter:
+        case .live where current.sendOpen:
+            let end = max(current.resendAfter, facts.now + Self.pendingPause)
+            suppress(candidate, current, reason: .sendPending, retryAfter: end, rule: "slot.send_pending")
+        case .live where facts.now < current.resendAfter:
             let end = current.resendAfter
             suppress(candidate, current, reason: .resendWindow, retryAfter: end, rule: "slot.resend_window")
         case .live where !isFictional && current.sendsUsed >= current.maxSends:

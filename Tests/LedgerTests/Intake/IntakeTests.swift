@@ -68,7 +68,7 @@ import Verification
         }
     }
 
-    @Test func `a second request inside the resend window is suppressed with the first one's verification`()
+    @Test func `a second request before the message has left is suppressed with the first one's verification`()
         async throws
     {
         try await LedgerDatabase.with { database in
@@ -85,7 +85,7 @@ import Verification
             let id = both.value.first?.reference.verificationID.description
             for (record, sequence) in zip(both.outbox + third.outbox, [1, 2]) {
                 #expect(record.json?.text("status") == "suppressed")
-                #expect(record.json?.text("reason") == "resend_window")
+                #expect(record.json?.text("reason") == "send_pending")
                 #expect(record.json?.text("verificationId") == id)
                 #expect(Int(record.sequence) == sequence)
             }

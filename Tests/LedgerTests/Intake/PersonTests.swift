@@ -117,7 +117,7 @@ import Verification
             try await holder
             #expect(recorded.reduce(0) { $0 + $1.value.count } == 2)
             let reasons = recorded.flatMap { $0.outbox.map { $0.json?.text("reason") } }
-            #expect(reasons == ["resend_window", "resend_window"])
+            #expect(reasons == ["send_pending", "send_pending"])
             #expect(try await database.count("SELECT count(*) FROM courier.verification") == 3)
         }
     }

@@ -37,7 +37,7 @@ import Verification
             #expect(try await desk.ask(settle: .failed(.providerRefused)) == "send 2 of code 1")
             #expect(try await desk.ask(settle: nil) == "send 2 of code 1")
             try await desk.move(to: desk.now + .seconds(121))
-            #expect(try await desk.ask() == "resend_window", "a send without an outcome keeps the window open")
+            #expect(try await desk.ask() == "send_pending", "a send without an outcome keeps the window open")
         }
     }
 

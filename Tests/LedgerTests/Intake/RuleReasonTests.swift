@@ -11,7 +11,7 @@ import Verification
         "region_not_allowed", "region_confirmed_only", "number_type_not_allowed", "invalid_phone_number",
         "invalid_request", "app_verification_required", "app_verification_failed", "quota_recipient", "quota_ip",
         "quota_tenant", "max_sends", "locked", "test_number_only", "unknown_tenant", "request_id_conflict",
-        "resend_window", "duplicate_request", "stale_request", "deadline",
+        "send_pending", "resend_window", "duplicate_request", "stale_request", "deadline",
     ]
 
     @Test func `a tour through the rule book meets every reason, each with its cause alone`() async throws {
@@ -88,6 +88,8 @@ import Verification
     private static func visitSlots(_ desk: inout RuleDesk, _ seen: inout [String]) async throws {
         #expect(try await desk.ask(settle: nil) { $0.id = "known" } == "send 1 of code 1")
         seen.append(try await desk.ask())
+        #expect(try await desk.ask { $0.purpose = .accountLink } == "send 1 of code 1")
+        seen.append(try await desk.ask { $0.purpose = .accountLink })
         seen.append(try await desk.ask { $0.id = "known" })
         seen.append(
             try await desk.ask {

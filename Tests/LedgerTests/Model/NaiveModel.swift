@@ -117,7 +117,13 @@ struct NaiveModel: Sendable {
                 return refuse(request, of: newest, "locked", until: current.expiresAt, now)
             }
             if current.state == "live", current.isFictional == isFictional {
-                if current.isOpen || now < current.resendAfter {
+                if current.isOpen {
+                    answered(request, newest, "send_pending")
+                    var event = tell(newest, request.id, "suppressed", "send_pending", now)
+                    event.retryAfter = max(current.resendAfter, now + .seconds(5)).rfc3339
+                    return .event(event)
+                }
+                if now < current.resendAfter {
                     answered(request, newest, "resend_window")
                     var event = tell(newest, request.id, "suppressed", "resend_window", now)
                     event.retryAfter = current.resendAfter.rfc3339

@@ -14,7 +14,8 @@ import Verification
         // Requires that histories reach these cases, since an empty history would keep every invariant.
         let expected: Set = [
             "sent", "suppressed", "rejected", "expired_unsent", "failed", "unknown", "expired", "duplicate_request",
-            "request_id_conflict", "max_sends", "locked", "resend_window", "worker_lost", "second generation",
+            "request_id_conflict", "max_sends", "locked", "resend_window", "send_pending", "worker_lost",
+            "second generation",
             "taken over", "dead letter", "unauthorized_domain", "email", "apns", "second email",
         ]
         // Runs 500 histories, and up to 2,000 until every rare case has occurred.

@@ -217,10 +217,10 @@ import Testing
         #expect(again.reason == "duplicate_request")
         #expect(again.verificationID == claim.reference.verificationID.description)
         #expect(again.sequence == 2)
-        #expect(again.text("originalReason") == "resend_window")
+        #expect(again.text("originalReason") == "send_pending")
         tables.settle(claim, .failed(.providerRefused))
         let late = try #require(tables.intake(.request(id: "r2", offset: 4, at: tables.now)).events.first)
-        #expect(late.status == "failed" && late.text("originalReason") == "resend_window")
+        #expect(late.status == "failed" && late.text("originalReason") == "send_pending")
     }
 
     @Test func `several recipients of one batch do not disturb each other`() throws {
@@ -237,7 +237,7 @@ import Testing
 
         #expect(changes.sends.map(\.reference.requestID) == ["r0", "r1", "r2", "r3", "r4"])
         #expect(changes.insertedVerifications.count == 5)
-        #expect(changes.events.map(\.reason) == Array(repeating: "resend_window", count: 10))
+        #expect(changes.events.map(\.reason) == Array(repeating: "send_pending", count: 10))
         for (index, event) in changes.events.enumerated() {
             let claim = changes.sends[index % 5]
             #expect(event.verificationID == claim.reference.verificationID.description)
