@@ -74,6 +74,7 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     send_open boolean NOT NULL,        -- a send of this verification has no outcome yet
     status text,                       -- of the newest published event, NULL before the first
     reason text,                       -- of that status
+    waiting text,                      -- requests that get the outcome of the open send, too, one a line; NULL: none
     used_providers text,               -- that have accepted a message of it, or may have; with a space between
     PRIMARY KEY (id)
 ) PARTITION BY RANGE (id);

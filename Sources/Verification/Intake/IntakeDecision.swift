@@ -130,7 +130,8 @@ struct IntakeDecision {
             begin(candidate, request, passed)
         case .live where current.sendOpen:
             let end = max(current.resendAfter, facts.now + Self.pendingPause)
-            suppress(candidate, current, reason: .sendPending, retryAfter: end, rule: "slot.send_pending")
+            let waiting = current.awaited(by: candidate.key.requestID)
+            suppress(candidate, waiting, reason: .sendPending, retryAfter: end, rule: "slot.send_pending")
         case .live where facts.now < current.resendAfter:
             let end = current.resendAfter
             suppress(candidate, current, reason: .resendWindow, retryAfter: end, rule: "slot.resend_window")

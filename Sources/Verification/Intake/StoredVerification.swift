@@ -53,6 +53,9 @@ package struct StoredVerification: Sendable, Equatable {
     /// True while a send has no outcome yet: no other send begins until it has.
     package var sendOpen: Bool
 
+    /// The requests that wait for the outcome of the open send, too.
+    package var waiting: [String]
+
     /// The sequence number of the newest event.
     package var sequence: Int32
     package var resendAfter: Timestamp
@@ -108,6 +111,7 @@ package struct StoredVerification: Sendable, Equatable {
         sendsUsed: Int16,
         maxSends: Int16,
         sendOpen: Bool,
+        waiting: [String] = [],
         sequence: Int32,
         resendAfter: Timestamp,
         expiresAt: Timestamp,
@@ -146,6 +150,7 @@ package struct StoredVerification: Sendable, Equatable {
         self.sendsUsed = sendsUsed
         self.maxSends = maxSends
         self.sendOpen = sendOpen
+        self.waiting = waiting
         self.sequence = sequence
         self.resendAfter = resendAfter
         self.expiresAt = expiresAt
@@ -172,6 +177,17 @@ package struct StoredVerification: Sendable, Equatable {
 
     /// The time until which both the credential and its short code are valid.
     var fullyValidUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }
+
+    /// Maximum of requests that wait for one send: a person presses the button a few times.
+    private static let mostWaiting = 8
+
+    /// The verification with one more request that gets the outcome of its open send.
+    func awaited(by requestID: String) -> StoredVerification {
+        guard waiting.count < Self.mostWaiting else { return self }
+        var copy = self
+        copy.waiting.append(requestID)
+        return copy
+    }
 
     /// Begins the credential's validity now; the short code's expiry moves by the same amount.
     mutating func restart(at now: Timestamp, validity: Duration) {

@@ -29,15 +29,24 @@ package enum OutcomeDecision {
             guard let status = result.disposition.status,
                 var verification = verifications[result.send.verificationID]
             else { continue }
+            let wasOpen = verification.sendOpen
             if late.contains(result.send.claim) {
                 settleLate(result, &verification, status, now)
             } else {
                 settle(result, &verification, status, now)
             }
+            let event = event(result, result.send.requestID, verification, status, now)
+            changes.outbox.append(event.record(source: source, appendedAt: result.send.appendedAt))
+            if wasOpen, !verification.sendOpen {
+                for requestID in verification.waiting {
+                    verification.sequence += 1
+                    let event = Self.event(result, requestID, verification, status, now)
+                    changes.outbox.append(event.record(source: source))
+                }
+                verification.waiting = []
+            }
             verifications[verification.id] = verification
             changed.insert(verification.id)
-            let event = event(result, verification, status, now)
-            changes.outbox.append(event.record(source: source, appendedAt: result.send.appendedAt))
         }
         changes.verifications = changed.sorted().compactMap { verifications[$0] }
         return changes
@@ -103,13 +112,14 @@ package enum OutcomeDecision {
 
     private static func event(
         _ result: SendResult,
+        _ requestID: String,
         _ verification: StoredVerification,
         _ status: DeliveryStatus,
         _ now: Timestamp
     ) -> DeliveryEvent {
         DeliveryEvent(
             of: verification,
-            requestID: result.send.requestID,
+            requestID: requestID,
             subject: verification.subject,
             status: status,
             reason: result.disposition.reason,
@@ -124,7 +134,7 @@ package enum OutcomeDecision {
                 encoding: result.attempt?.encoding,
                 errorCode: result.attempt?.errorCode
             ),
-            trace: result.send.trace,
+            trace: requestID == result.send.requestID ? result.send.trace : nil,
             policyVersion: verification.policyVersion,
             occurredAt: now
         )

@@ -209,7 +209,7 @@ extension HistoryGroup {
                 }
                 let outcome = random.pick(SendDisposition.likely)
                 results.append(SendResult(claim.actual, outcome))
-                if let event = histories[index].model.settle(claim.model, outcome, at: now) { expected.append(event) }
+                expected += histories[index].model.settle(claim.model, outcome, at: now)
             }
         }
         let recorded = try await worker.ledger.record(results)

@@ -5,8 +5,8 @@ import Verification
 
 // The life of a verification after its request, and its events.
 extension NaiveModel {
-    /// Applies an outcome to a send, and returns its event.
-    mutating func settle(_ claim: Claim, _ outcome: SendDisposition, at now: Timestamp) -> ModelEvent? {
+    /// Applies an outcome to a send, and returns its event for the send's request and for those that wait for it.
+    mutating func settle(_ claim: Claim, _ outcome: SendDisposition, at now: Timestamp) -> [ModelEvent] {
         let status: String
         var reason: String?
         var isRefunded = false
@@ -19,7 +19,7 @@ extension NaiveModel {
         case .failed(.providerUnavailable): (status, reason, isRefunded) = ("failed", "provider_unavailable", true)
         case .failed(.noRoute): (status, reason, isRefunded) = ("failed", "no_route", true)
         case .expiredUnsent: (status, reason, isRefunded) = ("expired_unsent", "deadline", true)
-        case .retry, .repeatOnce, .delivered: return nil
+        case .retry, .repeatOnce, .delivered: return []
         }
         var current = verifications[claim.verification]
         current.isOpen = false
@@ -30,11 +30,15 @@ extension NaiveModel {
         if outcome == .sent, current.state == "live", current.expiresAt > now, let validity = claim.validity {
             current.expiresAt = now + validity
         }
+        current.waiting = []
+        let requests = [claim.requestID] + verifications[claim.verification].waiting
         verifications[claim.verification] = current
-        var event = tell(claim.verification, claim.requestID, status, reason, now)
-        event.sendNumber = Int64(claim.number)
-        event.sendMax = Int64(current.maxSends)
-        return event
+        return requests.map { request in
+            var event = tell(claim.verification, request, status, reason, now)
+            event.sendNumber = Int64(claim.number)
+            event.sendMax = Int64(current.maxSends)
+            return event
+        }
     }
 
     /// Applies a guess, and returns the answer.

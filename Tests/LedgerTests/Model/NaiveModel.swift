@@ -22,6 +22,7 @@ struct NaiveModel: Sendable {
         var checks = 0
         var sends = 0
         var isOpen = true
+        var waiting: [String] = []
         var resendAfter: Timestamp
         var expiresAt: Timestamp
     }
@@ -119,6 +120,7 @@ struct NaiveModel: Sendable {
             if current.state == "live", current.isFictional == isFictional {
                 if current.isOpen {
                     answered(request, newest, "send_pending")
+                    if current.waiting.count < 8 { verifications[newest].waiting.append(request.id) }
                     var event = tell(newest, request.id, "suppressed", "send_pending", now)
                     event.retryAfter = max(current.resendAfter, now + .seconds(5)).rfc3339
                     return .event(event)

@@ -30,6 +30,25 @@ import Verification
         }
     }
 
+    @Test func `requests that wait for an open send get its outcome, too, from whichever worker`() async throws {
+        try await LedgerDatabase.with { database in
+            let worker = LedgerWorker(database.ledger())
+            let now = try await worker.now()
+            let records = (1...3).map { InboundRecord.request(id: "r\($0)", offset: Int64($0), at: now) }
+            let both = try await worker.intake(Array(records[..<2]))
+            let third = try await worker.intake([records[2]])
+            var told = both.outbox + third.outbox
+            try await database.lapseSends()
+            let taken = try await worker.ledger.sweepSends(capacity: 10).value
+            #expect(taken.map(\.id) == both.value.map(\.id))
+            told += try await worker.settle(taken, .failed(.providerUnavailable)).outbox
+            let events = try await worker.ledger.publishAll(told).compactMap(\.json)
+            #expect(events.map { $0.text("requestId") } == ["r2", "r3", "r1", "r2", "r3"])
+            #expect(events.map { $0.text("status") } == ["suppressed", "suppressed", "failed", "failed", "failed"])
+            #expect(try await database.count("SELECT count(*) FROM courier.verification WHERE waiting IS NULL") == 1)
+        }
+    }
+
     @Test func `a resend knows the providers that have had a message of its verification`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())

@@ -200,6 +200,45 @@ import Verification
         #expect(tables.intake(.request(id: "r4", offset: 3, at: tables.now)).sends.count == 1)
     }
 
+    @Test(arguments: [.sent, .failed(.providerUnavailable), .unknown(.timeout), .expiredUnsent] as [SendDisposition])
+    func `requests that wait for an open send get its outcome, each under its own id`(end: SendDisposition) throws {
+        var tables = DecisionTables()
+        let records = (1...12).map { InboundRecord.request(id: "r\($0)", offset: Int64($0), at: tables.now) }
+        let claim = try #require(tables.intake(tables.candidates(records)).sends.first)
+        tables.settle(claim, .retry(after: .seconds(2)))
+        tables.now = tables.now + .seconds(3)
+        let taken = try #require(tables.sweep().claims.first)
+        let events = tables.settle(taken, end).events
+        #expect(events.map(\.requestID) == (1...9).map { "r\($0)" }, "the request and eight more")
+        #expect(Set(events.map(\.status)).count == 1 && Set(events.map(\.reason)).count == 1)
+        #expect(Set(events.map { $0.object("send")?.text("id") }) == [claim.id.description])
+        #expect(events.map(\.sequence) == (12...20).map { Int64($0) })
+
+        // The next send has no one waiting.
+        tables.now = tables.now + .seconds(60)
+        let next = try #require(tables.intake(.request(id: "next", offset: 20, at: tables.now)).sends.first)
+        #expect(tables.settle(next, .sent).events.map(\.requestID) == ["next"])
+    }
+
+    @Test func `a late answer to an earlier send is no outcome of the open one`() throws {
+        var tables = DecisionTables()
+        let first = try #require(tables.intake(.request(id: "r1", at: tables.now)).sends.first)
+        tables.settle(first, .unknown(.workerLost))
+        tables.now = tables.now + .seconds(60)
+        let second = try #require(tables.intake(.request(id: "r2", offset: 1, at: tables.now)).sends.first)
+        tables.intake(.request(id: "r3", offset: 2, at: tables.now))
+        let late = SendResult(send: first.reference, disposition: .sent, attempts: 1, attempt: nil)
+        let changes = OutcomeDecision.settle(
+            [late],
+            late: [late.send.claim],
+            verifications: tables.verifications,
+            now: tables.now,
+            source: DecisionTables.source
+        )
+        #expect(changes.events.map(\.requestID) == ["r1"])
+        #expect(tables.settle(second, .sent).events.map(\.requestID) == ["r2", "r3"])
+    }
+
     @Test func `a send that surely never left gives the person its place back`() throws {
         var tables = DecisionTables()
         let claim = try #require(tables.intake(.request(id: "r1", at: tables.now)).sends.first)
