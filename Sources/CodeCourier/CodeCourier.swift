@@ -52,7 +52,7 @@ struct CodeCourier: AsyncParsableCommand {
             Each command has examples of its own: code-courier help policy simulate.
             The pages are in docs: deployment, configuration, http-providers, policy,
             architecture, operators, log-events, scaling, performance, gateways,
-            verifiers, guarantees, threats, standards, compatibility.
+            reasons, verifiers, guarantees, threats, standards, compatibility.
             """,
         version: "\(Version.text), librdkafka \(librdkafkaVersion)",
         subcommands: [
