@@ -1,28 +1,33 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A gateway: it asks for one code to be sent, and shows the event that answers.
+"""A gateway: it requests a code and shows the event that answers, or does so for clients over HTTP.
 
     gateway.py --brokers 127.0.0.1:9092 --phone +16502530000 [--purpose sign_in] [--subject ACCOUNT] [--request-id ID]
+    gateway.py --brokers 127.0.0.1:9092 --serve 127.0.0.1:8081
+        POST /codes {"phone": "+16502530000"}   200 when the event is there within 3 s, else 202; other codes below
+        GET /codes/REQUEST_ID                   the same for what has happened since
 
 It needs confluent-kafka from PyPI; any Kafka client does the same.
 """
 import argparse
 import datetime
+import http.server
 import json
+import threading
 import time
 import uuid
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 
-def request(options):
+def request(phone, purpose, subject=None, request_id=None):
     """A request as schemas/kafka/request.schema.json describes it. Its id is drawn once, also for a repeat of it."""
     now = datetime.datetime.now(datetime.timezone.utc)
-    account = {"subject": options.subject} if options.subject else {}
+    account = {"subject": subject} if subject else {}
     return account | {
-        "requestId": options.request_id or str(uuid.uuid4()),
-        "purpose": options.purpose,
-        "recipient": {"phoneNumber": options.phone},
+        "requestId": request_id or str(uuid.uuid4()),
+        "purpose": purpose,
+        "recipient": {"phoneNumber": phone},
         "requestedAt": now.isoformat(timespec="milliseconds"),
         "deadline": (now + datetime.timedelta(minutes=2)).isoformat(timespec="milliseconds"),
     }
@@ -30,7 +35,10 @@ def request(options):
 
 def listen(options):
     """A consumer that reads every partition of the events from now on, without a group."""
-    consumer = Consumer({"bootstrap.servers": options.brokers, "group.id": "gateway", "enable.auto.commit": False})
+    consumer = Consumer({
+        "bootstrap.servers": options.brokers, "group.id": "gateway", "enable.auto.commit": False,
+        "fetch.wait.max.ms": 10,  # the first event would come up to half a second late
+    })
     partitions = consumer.list_topics(options.events, timeout=10).topics[options.events].partitions
     places = [TopicPartition(options.events, partition) for partition in partitions]
     for place in places:
@@ -39,16 +47,16 @@ def listen(options):
     return consumer
 
 
-def send(options, value):
-    """Produces the request, and waits until the broker has it: only then has the person been promised a code."""
-    failures = []
-    # The same id again is harmless, so whatever fails may be tried again; idempotence keeps the order meanwhile.
-    producer = Producer({"bootstrap.servers": options.brokers, "enable.idempotence": True})
+def send(producer, topic, value):
+    """Produces the request; True once the broker has it: only then has the person been promised a code."""
+    errors = []
     # The key is stable per recipient, so that one person's requests stay in order.
-    producer.produce(options.topic, json.dumps(value).encode(), key=options.phone,
-                     on_delivery=lambda error, _: failures.append(error))
-    if producer.flush(10) or failures[0]:
-        raise SystemExit(f"not produced: {failures}")
+    producer.produce(topic, json.dumps(value).encode(), key=value["recipient"]["phoneNumber"],
+                     on_delivery=lambda error, _: errors.append(error))
+    end = time.monotonic() + 10
+    while not errors and time.monotonic() < end:
+        producer.poll(0.1)
+    return errors == [None]  # whatever failed may be tried again with the same id
 
 
 def answer(consumer, request_id, seconds):
@@ -62,18 +70,101 @@ def answer(consumer, request_id, seconds):
     return None
 
 
+class Answers(threading.Thread):
+    """Reads the events of all partitions once for this instance, and keeps those of its own requests."""
+
+    def __init__(self, consumer):
+        super().__init__(daemon=True)
+        self.consumer, self.changed = consumer, threading.Condition()
+        self.events = {}  # by requestId and by verificationId; None: not answered yet
+        self.start()
+
+    def run(self):
+        while True:
+            message = self.consumer.poll(1)
+            if message is None or message.error() is not None:
+                continue
+            ids = {message.key().decode(), dict(message.headers())["ce_requestid"].decode()}
+            with self.changed:
+                if any(name in self.events for name in ids):  # else another instance's: its value is not parsed
+                    event = json.loads(message.value())
+                    # An event may be published again, after newer ones.
+                    self.events |= {name: event for name in ids
+                                    if (self.events.get(name) or event)["sequence"] <= event["sequence"]}
+                    self.changed.notify_all()
+
+    def expect(self, request_id):
+        with self.changed:
+            self.events[request_id] = None
+            while len(self.events) > 100_000:
+                del self.events[next(iter(self.events))]
+
+    def newest(self, request_id, seconds):
+        """The newest event of the request's verification, or of a request without one; None if none came in time."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.events.get(request_id), seconds)
+            event = self.events.get(request_id)
+            return event and self.events.get(event.get("verificationId"), event)
+
+
+HTTP = {"sent": 200, "delivered": 200, "suppressed": 200, "unknown": 200, "expired": 410, "expired_unsent": 503,
+        "failed": 502, "undelivered": 502}
+LATER = ("max_sends", "locked")
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(max(0, min(int(self.headers["Content-Length"]), 4096))))
+        value = request(asked["phone"], options.purpose)  # your gateway takes subject and client.ip from the session
+        answers.expect(value["requestId"])
+        if send(producer, options.topic, value):
+            self.reply(value["requestId"], 3)
+        else:
+            self.respond(503, {})
+
+    def do_GET(self):
+        self.reply(self.path.rpartition("/")[2], 0)
+
+    def reply(self, request_id, seconds):
+        event = answers.newest(request_id, seconds)
+        if event is None:  # it still may come: the client shows the field for the code, and asks again
+            return self.respond(202, {"requestId": request_id})
+        reason = event.get("reason", "")
+        code = HTTP.get(event["status"]) or (429 if reason.startswith("quota_") or reason in LATER else 422)
+        # Here event["verificationId"] goes into the session, where the verifier's call takes it from. Clients get no
+        # reason: it tells attackers which numbers and regions are refused.
+        shown = {"requestId": request_id, "resendAfter": event.get("resendAfter"), "code": event.get("code")}
+        self.respond(code, shown if code == 200 else {"requestId": request_id})
+
+    def respond(self, code, body):
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--brokers", default="127.0.0.1:9092")
     parser.add_argument("--topic", default="verification.requests")
     parser.add_argument("--events", default="verification.deliveries")
-    parser.add_argument("--phone", required=True)
+    parser.add_argument("--phone")
+    parser.add_argument("--serve", metavar="HOST:PORT")
     parser.add_argument("--purpose", default="sign_in")
     parser.add_argument("--subject", help="the account; required for mfa_* and reauthentication")
     parser.add_argument("--request-id")
     options = parser.parse_args()
-    consumer, asked = listen(options), request(options)
-    send(options, asked)
+    if not options.phone and not options.serve:
+        parser.error("--phone or --serve is needed")
+    consumer = listen(options)
+    producer = Producer({"bootstrap.servers": options.brokers, "enable.idempotence": True})
+    if options.serve:
+        answers = Answers(consumer)
+        host, _, port = options.serve.rpartition(":")
+        http.server.ThreadingHTTPServer((host, int(port)), Handler).serve_forever()
+    asked = request(options.phone, options.purpose, options.subject, options.request_id)
+    if not send(producer, options.topic, asked):
+        raise SystemExit("not produced")
     event = answer(consumer, asked["requestId"], 20)
     consumer.close()
     print(json.dumps(event))
