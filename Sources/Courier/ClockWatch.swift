@@ -67,10 +67,7 @@ package struct ClockWatch: Service {
             case .off: .clockOff
             case .held: .clockHeld
             }
-        logger.log(
-            event,
-            [.workerID: .text(pipeline.workerID), .leadMilliseconds: .integer(found.microseconds / 1000)]
-        )
+        logger.log(event, [.leadMilliseconds: .integer(found.microseconds / 1000)])
     }
 }
 

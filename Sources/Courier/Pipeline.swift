@@ -17,8 +17,6 @@ package struct Pipeline: Sendable {
     /// The services in the order in which they depend on each other; they stop in the reverse order.
     package let services: [any Service]
 
-    /// The worker's name in log lines.
-    let workerID: String
     private let context: StageContext
     private let desk: ProviderDesk
 
@@ -112,7 +110,6 @@ package struct Pipeline: Sendable {
         now: @escaping @Sendable () -> Timestamp = { .now },
         observe: @escaping Step.Observer = { _ in },
         statistics: Statistics = Statistics(),
-        workerID: String,
         logger: Logger
     ) {
         context = StageContext(
@@ -128,10 +125,9 @@ package struct Pipeline: Sendable {
             limits: parts.limits,
             rates: parts.rates,
             callDeadline: settings.callDeadline,
-            workerID: workerID,
+            policies: parts.policies,
             logger: logger
         )
-        self.workerID = workerID
         services = Self.steps(parts, context, desk).reversed()
     }
 
@@ -148,12 +144,16 @@ package struct Pipeline: Sendable {
 
     package var isHeld: Bool { context.inFlight.isClosed }
 
+    /// The routes on which no provider accepts messages.
+    package var deadRoutes: DeadRoutes { desk.deadRoutes }
+
     /// The number of sends in flight and the health of the providers, now.
     package var load: Load {
         Load(
             inFlight: context.inFlight.count,
             maxInFlight: context.inFlight.limit,
-            providers: desk.states
+            providers: desk.states,
+            deadRoutes: deadRoutes.count
         )
     }
 }

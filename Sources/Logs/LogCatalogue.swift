@@ -6,7 +6,7 @@ import Logging
 /// The catalogue of events as documents: `docs/log-events.md` for people and `schemas/log-events.json` for programs.
 package enum LogCatalogue {
     /// The version, raised with every change of an event or a field.
-    package static let version = 8
+    package static let version = 9
 
     /// The fields of every line.
     private static let common: [(name: String, explanation: String)] = [
@@ -14,6 +14,7 @@ package enum LogCatalogue {
         ("severity", "`trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical`"),
         ("event", "stable name of the event"),
         ("message", "constant text of the event, or a library's own words in `library.message`"),
+        (LogLine.workerID, "host and process id of the worker"),
     ]
 
     /// The events sorted by name.

@@ -6,7 +6,8 @@ extension LogField {
         switch self {
         case .durationMilliseconds: "number"
         case .partition, .offset, .lastOffset, .sends, .records, .sessions, .suppressed, .dropped, .interval, .uptime,
-            .requests, .repeats, .leadMilliseconds, .fileDescriptors, .ageMilliseconds, .oldestSnapshot, .oldestUnread,
+            .requests, .repeats, .unavailable, .deadRoutes, .pause, .alternatives, .leadMilliseconds, .fileDescriptors,
+            .ageMilliseconds, .oldestSnapshot, .oldestUnread,
             .deadLetters, .inFlight,
             .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
@@ -32,6 +33,8 @@ extension LogField {
         case .outcome: "outcome that the provider's answer means"
         case .errorCode: "provider's code or a constant, never a text"
         case .durationMilliseconds: "duration; for an event, since the request was appended"
+        case .pause: "time until a message may probe the provider"
+        case .alternatives: "providers that still accept messages, on the provider's route that has the fewest"
         case .traceID: "W3C trace id of the request"
         case .spanID: "span that made the request"
         case .topic: "record's topic"
@@ -47,7 +50,6 @@ extension LogField {
         case .sends: "number of sends"
         case .sessions: "number of database sessions"
         case .records: "number of records"
-        case .workerID: "host and process id"
         case .version: "code-courier's version"
         case .librdkafka: "librdkafka's version"
         case .fileDescriptors: "limit of open files and connections"
@@ -76,8 +78,14 @@ extension LogField {
         case .requests: "decided records of the requests topic"
         case .repeats: "published events that repeat a decision (`duplicate_request`)"
         case .decisions: "published events by status, without repeats"
+        case .unavailable: "of `failed`, those for which no provider was available"
         case .regions: "published events by region and status, without repeats; past the 30 busiest, `other`"
-        case .providers: "answers by provider and outcome, with `breaker` (`closed`, `open`, `half_open`) and `score`"
+        case .providers:
+            """
+            answers by provider and outcome, with `breaker` (`closed`, `open`, `half_open`) and `score`, \
+            0 unless closed
+            """
+        case .deadRoutes: "routes of the policy on which no provider accepts messages, open and half-open ones alike"
         case .rules: "rejected requests by reason"
         case .unreadHints: "unreadable hints by field"
         case .deadLetters: "published dead letters"

@@ -21,6 +21,8 @@ package enum LogField: String, Sendable, CaseIterable {
     case outcome
     case errorCode = "error_code"
     case durationMilliseconds = "duration_ms"
+    case pause = "pause_ms"
+    case alternatives
     case traceID = "trace_id"
     case spanID = "span_id"
 
@@ -40,7 +42,6 @@ package enum LogField: String, Sendable, CaseIterable {
     case sessions
 
     // The worker
-    case workerID = "worker.id"
     case version
     case librdkafka
     case fileDescriptors = "file_descriptors"
@@ -73,8 +74,10 @@ package enum LogField: String, Sendable, CaseIterable {
     case requests
     case repeats
     case decisions
+    case unavailable
     case regions
     case providers
+    case deadRoutes = "dead_routes"
     case rules
     case unreadHints = "unread_hints"
     case deadLetters = "dead_letters"

@@ -39,6 +39,9 @@ struct LogLine {
         return bytes
     }
 
+    /// The name of the field with the worker that wrote the line.
+    static let workerID = "worker.id"
+
     /// The maximum size of a line; container runtimes split lines at 16 KiB.
     static let maximumBytes = 15 * 1024
 }

@@ -37,13 +37,13 @@ package final class LogOutput: Sendable {
 
     /// Writes a line, unless the throttle suppresses it.
     func write(_ event: LoggedEvent, fields: [LogMember]) {
-        write(LogLine(time: .now, event: event, fields: fields), of: event)
+        write(line(event, fields), of: event)
     }
 
     /// Writes a library's message, which has its own severity.
     func write(message: String, level: Logger.Level) {
         let event = LoggedEvent.libraryMessage
-        write(LogLine(time: .now, level: level, event: event, message: message, fields: []), of: event)
+        write(LogLine(time: .now, level: level, event: event, message: message, fields: [worker]), of: event)
     }
 
     private func write(_ line: LogLine, of event: LoggedEvent) {
@@ -80,9 +80,15 @@ package final class LogOutput: Sendable {
     }
 
     private func bytes(_ event: LoggedEvent, _ fields: [LogMember]) -> [UInt8] {
-        let line = LogLine(time: .now, event: event, fields: fields)
-        return line.bytes(format, isColored: isColored, service: service)
+        line(event, fields).bytes(format, isColored: isColored, service: service)
     }
+
+    private func line(_ event: LoggedEvent, _ fields: [LogMember]) -> LogLine {
+        LogLine(time: .now, event: event, fields: fields + [worker])
+    }
+
+    /// The field of every line that tells which worker of the fleet wrote it.
+    private var worker: LogMember { LogMember(LogLine.workerID, .text(service.instance)) }
 }
 
 /// The format of the log.

@@ -83,6 +83,18 @@ struct HealthTests {
         #expect(WorkerState(json: json) == state)
     }
 
+    @Test func `a route without a provider is told, and the worker stays ready`() throws {
+        var state = Self.state()
+        state.deadProviders = ["backup (503)", "main (connection_refused)"]
+        #expect(verdict(state) == [true, true])
+        #expect(state.summary == "at work, no provider accepts: backup (503), main (connection_refused)")
+        #expect(WorkerState(json: try state.json()) == state)
+        state.waitingFor = [.postgres]
+        #expect(state.summary == "waiting for postgres")
+        state = Self.state()
+        #expect(!String(decoding: try state.json(), as: UTF8.self).contains("deadProviders"))
+    }
+
     @Test func `a state is read as it was written, and nothing else is left in the folder`() throws {
         let file = HealthFile(path: "\(folder.path)/health")
         let missing = file.verdict(at: .now)

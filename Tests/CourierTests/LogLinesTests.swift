@@ -96,20 +96,45 @@ import Verification
         #expect(line.fields["error"] == "KafkaError(_TIMED_OUT)")
     }
 
-    @Test func `a provider that is passed over, and that is back, is told by whose worker`() async throws {
+    @Test(arguments: [0, 1])
+    func `a pause is logged with its cause and the alternatives left, and without any as an error`(
+        alternatives: Int
+    ) async throws {
         let journal = Journal()
-        let answer = ProviderAnswer(.throttled, errorCode: "429")
-        let provider = MemoryProvider.taking(after: 1, of: answer, journal: journal)
+        let answer = ProviderAnswer(.throttled, errorCode: "429", retryAfter: .seconds(1))
+        let main = MemoryProvider.taking(after: 1, of: answer, journal: journal)
+        let others = (0..<alternatives).map { MemoryProvider("backup\($0)", journal: journal) }
         let log = LogRecord()
-        try await MemoryWorker.with([provider], journal: journal, log: log) { worker in
+        try await MemoryWorker.with([main] + others, journal: journal, log: log) { worker in
             worker.source.add([Self.number])
             try await worker.settle(events: 1)
         }
-        for event in [LoggedEvent.providerPaused, .providerResumed] {
-            let line = try #require(log.lines(event).first, "\(event.name)")
-            #expect(line.fields["worker.id"] == "host-1")
-            #expect(line.fields["provider"] == "main")
+        let expected: [String: LogValue] = [
+            "provider": "main", "error_code": "429", "pause_ms": 1000, "alternatives": LogValue(alternatives),
+        ]
+        for line in log.lines(.providerPaused) + log.lines(.routeDead) { #expect(line.fields == expected) }
+        #expect(log.lines(.providerPaused).map(\.level) == [.warning])
+        let isDead = alternatives == 0
+        #expect(log.lines(.routeDead).count { $0.level == .error } == (isDead ? 1 : 0))
+        #expect(log.lines(.providerResumed).count { $0.fields == ["provider": "main"] } == (isDead ? 1 : 0))
+    }
+
+    @Test func `the failed attempts of one message show that its only provider is dead`() async throws {
+        let journal = Journal()
+        let answer = ProviderAnswer(.notSent, errorCode: "connection_refused")
+        let provider = MemoryProvider(journal: journal) { _ in answer }
+        let log = LogRecord()
+        let statistics = Statistics()
+        try await MemoryWorker.with([provider], journal: journal, log: log, statistics: statistics) { worker in
+            #expect(worker.pipeline.deadRoutes.causes.isEmpty && worker.pipeline.load.deadRoutes == 0)
+            worker.source.add([Self.number])
+            try await worker.settle(events: 1)
+            #expect(worker.sink.answers == ["failed provider_unavailable"])
+            #expect(worker.pipeline.deadRoutes.causes == ["main (connection_refused)"])
+            #expect(worker.pipeline.load.deadRoutes == 1)
         }
+        #expect(log.lines(.routeDead).map { $0.fields["error_code"] } == ["connection_refused"])
+        #expect(statistics.take().unavailable == 1)
     }
 
     @Test func `what an operator must see has a line above debug`() async throws {

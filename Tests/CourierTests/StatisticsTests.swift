@@ -93,7 +93,6 @@ import Verification
         #expect(fields["oldest_unread_ms"] == 3000)
         #expect(fields["topic_faults"] == .object([]))
         #expect(fields["max_in_flight"] == 1024)
-        #expect(fields["worker.id"] == "host-1")
         #expect(fields["due_sends"] == 0)
         #expect(
             lines.contains { $0.fields["providers"] == Self.provider("main", accepted: 1) }
@@ -156,17 +155,29 @@ import Verification
         #expect(known.subtracting(Self.line(.init()).names) == Self.ofDatabase.union(["oldest_unread_ms"]))
     }
 
+    @Test(arguments: [ProviderHealth.Availability.ready, .probe, .paused(for: .seconds(1))])
+    func `a provider has its score only while its circuit is closed`(availability: ProviderHealth.Availability) {
+        let state = ProviderHealth.State(points: 90, availability: availability)
+        guard case .object(let providers)? = Self.line(.init(), providers: ["main": state]).fields[.providers],
+            case .object(let members)? = providers.first?.value
+        else {
+            Issue.record("no provider")
+            return
+        }
+        #expect(members.contains(LogMember("score", availability == .ready ? 90 : 0)))
+    }
+
     private static func line(
         _ counts: Statistics.Interval,
         lag: [Int32: Int64] = [:],
-        backlog: Backlog? = nil
+        backlog: Backlog? = nil,
+        providers: [String: ProviderHealth.State] = [:]
     ) -> StatisticsLine {
         StatisticsLine(
-            workerID: "w",
             interval: .seconds(10),
             uptime: .seconds(10),
             counts: counts,
-            load: Load(inFlight: 0, maxInFlight: 1, providers: [:]),
+            load: Load(inFlight: 0, maxInFlight: 1, providers: providers),
             backlog: backlog,
             lag: Lag(records: lag),
             processorTime: .zero

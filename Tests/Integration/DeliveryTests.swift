@@ -54,12 +54,13 @@ extension Scenarios {
                     #expect(line.contains(#""trace_id":"0af7651916cd43dd8448eb211c80319c""#))
                     #expect(line.contains(#""span_id":"b7ad6b7169203331""#))
                 }
-                // Every log line about the worker's start and end has the same worker id.
+                // Every log line has the same worker id.
                 try await worker.stop()
-                let identifier = try #require(lines.first { $0.contains("worker.started") }?.split(separator: ",").last)
-                #expect(identifier.hasPrefix(#""worker.id":"#))
+                let start = try #require(lines.first { $0.contains("worker.started") })
+                let identifier = try #require(start.firstMatch(of: #/"worker\.id":"[^"]+"/#)?.output)
+                #expect(worker.program.lines.filter { $0.hasPrefix("{") }.allSatisfy { $0.contains(identifier) })
                 for event in ["worker.stats", "worker.stopping", "worker.stopped"] {
-                    #expect(worker.program.lines.contains { $0.contains(event) && $0.contains(identifier.dropLast()) })
+                    #expect(worker.program.lines.contains { $0.contains(event) })
                 }
             }
         }

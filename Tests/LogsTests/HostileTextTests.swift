@@ -52,7 +52,7 @@ import Verification
         let pipe = try Pipe()
         let logger = pipe.output(format).logger(level: .trace)
         for error: any Error in [Talkative(), Coded.timedOut] {
-            logger.log(.workerFailed, [.workerID: "host-1", .error: LogValue(error)])
+            logger.log(.workerFailed, [.error: LogValue(error)])
         }
         let lines = pipe.lines
         #expect(lines.count == 2)
@@ -84,11 +84,25 @@ import Verification
         }
     }
 
+    @Test(arguments: LogFormat.allCases)
+    func `every line names its worker`(format: LogFormat) throws {
+        let pipe = try Pipe()
+        let logger = pipe.output(format).logger(level: .trace)
+        logger.log(.policyRefused, [.fault: "a fault"])
+        logger.log(.workerStopped)
+        logger.warning("a library's words")
+        let lines = pipe.lines
+        #expect(lines.count == 3)
+        for line in lines { #expect(line.contains(/worker\.id\W+(\w+\W+)*?host-1/), "\(line)") }
+    }
+
     @Test func `a library's message is its own event`() throws {
         let pipe = try Pipe()
         pipe.output(.json).logger(level: .trace).warning("oh\nno", metadata: ["a": "b"])
         let line = try #require(pipe.lines.first)
-        #expect(line.hasSuffix(#""severity":"warning","event":"library.message","message":"oh\nno"}"#))
+        #expect(
+            line.hasSuffix(#""severity":"warning","event":"library.message","message":"oh\nno","worker.id":"host-1"}"#)
+        )
     }
 
     @Test func `no field is made for a severity that is off`() throws {

@@ -88,8 +88,8 @@ struct RunCommand: AsyncParsableCommand {
         logger.log(
             .workerStarted,
             [
-                .workerID: .text(WorkerLog.workerID), .version: .text(Version.text),
-                .librdkafka: .text(librdkafkaVersion), .policyVersion: .text(policy.version),
+                .version: .text(Version.text), .librdkafka: .text(librdkafkaVersion),
+                .policyVersion: .text(policy.version),
                 .fileDescriptors: LogValue(FileDescriptors.raiseLimit() ?? 0),
             ]
         )
@@ -98,11 +98,10 @@ struct RunCommand: AsyncParsableCommand {
         do {
             try await worker.run(with: reloads, heartbeat: heartbeat, until: signals, logger: logger)
         } catch {
-            let fields = (error as? KafkaError)?.logFields ?? [.error: LogValue(error)]
-            logger.log(.workerFailed, fields.merging([.workerID: .text(WorkerLog.workerID)]) { $1 })
+            logger.log(.workerFailed, (error as? KafkaError)?.logFields ?? [.error: LogValue(error)])
             throw ExitCode.failure
         }
-        logger.log(.workerStopped, [.workerID: .text(WorkerLog.workerID)])
+        logger.log(.workerStopped)
     }
 
     /// The services that reload the policy and the secrets while the worker runs.

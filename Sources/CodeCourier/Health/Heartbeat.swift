@@ -44,6 +44,7 @@ final class Heartbeat: Sendable {
         standing: [String: Int],
         waitingFor: [WorkerState.Need],
         topicFaults: [String] = [],
+        deadProviders: [String] = [],
         policyVersion: String
     ) {
         written.withLock { written in
@@ -54,6 +55,7 @@ final class Heartbeat: Sendable {
                 isStopping: written.isStopping
             )
             state.topicFaults = topicFaults
+            state.deadProviders = deadProviders
             attempt("health_file", &written) { try file?.write(state.json()) }
             send(written.notices.observe(state), &written)
         }

@@ -33,6 +33,11 @@ struct WorkerState: Sendable, Equatable, Codable {
 
     /// Topics that cannot be used although brokers answer, one sentence each; nil in the state of an older worker.
     var topicFaults: [String]?
+
+    /// The providers of routes on which none accepts messages, with error codes; nil in the state of an older worker.
+    ///
+    /// The worker stays ready: only a message can show that a provider is back.
+    var deadProviders: [String]?
     var isStopping: Bool
 
     /// True when no need is missing and every topic is usable; a restart would not help with either.
@@ -47,7 +52,10 @@ struct WorkerState: Sendable, Equatable, Codable {
         if isStopping { return "stopping" }
         let waiting = waitingFor.isEmpty ? [] : ["waiting for \(waitingFor.map(\.rawValue).joined(separator: ", "))"]
         let troubles = (topicFaults ?? []) + waiting
-        return troubles.isEmpty ? "at work, policy \(policyVersion)" : troubles.joined(separator: ", ")
+        guard troubles.isEmpty else { return troubles.joined(separator: ", ") }
+        let dead = deadProviders ?? []
+        return dead.isEmpty
+            ? "at work, policy \(policyVersion)" : "at work, no provider accepts: \(dead.joined(separator: ", "))"
     }
 }
 

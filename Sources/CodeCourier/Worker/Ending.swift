@@ -44,7 +44,7 @@ struct Ending: Service {
         for await signal in signals {
             count += 1
             if count > 1 { endNow(signal) }
-            logger.log(.workerStopping, [.workerID: .text(WorkerLog.workerID), .signal: LogValue(signal)])
+            logger.log(.workerStopping, [.signal: LogValue(signal)])
             // Before anything else, since writing the health file may hang.
             endInTime()
             heartbeat?.stop()
@@ -57,13 +57,13 @@ struct Ending: Service {
         let time = drainTimeout - min(.milliseconds(500), drainTimeout / 10)
         let queue = DispatchQueue(label: "ending")
         queue.asyncAfter(deadline: .now() + .milliseconds(Int(time.microseconds / 1000))) { [logger] in
-            logger.log(.workerDrainTimeout, [.workerID: .text(WorkerLog.workerID)])
+            logger.log(.workerDrainTimeout)
             endProcess(0)
         }
     }
 
     private func endNow(_ signal: UnixSignal) -> Never {
-        logger.log(.workerEnded, [.workerID: .text(WorkerLog.workerID), .signal: LogValue(signal)])
+        logger.log(.workerEnded, [.signal: LogValue(signal)])
         endProcess(128 + signal.rawValue)
     }
 }

@@ -86,7 +86,6 @@ struct Worker {
                 now: now,
                 observe: observe,
                 statistics: statistics,
-                workerID: WorkerLog.workerID,
                 logger: logger
             )
         } catch {
@@ -174,14 +173,12 @@ struct Worker {
                     standing: standing,
                     waitingFor: waitingFor,
                     topicFaults: topicFaults.all().map(\.sentence),
+                    deadProviders: pipeline.deadRoutes.causes,
                     policyVersion: policies.current.version
                 )
             },
             onStall: { stalled in
-                logger.log(
-                    .workerStalled,
-                    [.workerID: .text(WorkerLog.workerID), .stalled: .text(stalled.joined(separator: ","))]
-                )
+                logger.log(.workerStalled, [.stalled: .text(stalled.joined(separator: ","))])
                 endProcess(70)
             }
         )

@@ -23,7 +23,7 @@ final class ProviderDesk: Service {
     private let tokens: Mutex<ProviderTokens<Waiter>?>
     private let limited: Set<String>
     private let signal = Signal()
-    private let workerID: String
+    private let policies: PolicySource
     private let logger: Logger
 
     init(
@@ -31,12 +31,12 @@ final class ProviderDesk: Service {
         limits: [String: RateLimit],
         rates: any ProviderRates,
         callDeadline: Duration,
-        workerID: String,
+        policies: PolicySource,
         logger: Logger
     ) {
         self.providers = providers
         self.rates = rates
-        self.workerID = workerID
+        self.policies = policies
         self.logger = logger
         idempotent = Set(providers.filter(\.value.isIdempotent).keys)
         limited = Set(limits.keys)
@@ -74,6 +74,11 @@ extension ProviderDesk {
         }
     }
 
+    /// The routes on which no provider accepts messages.
+    var deadRoutes: DeadRoutes {
+        DeadRoutes(of: policies.current, without: board.withLock(\.paused))
+    }
+
     /// True when some provider is paused, or has more waiting sends than tokens.
     var hasPause: Bool {
         let now = ContinuousClock.now
@@ -95,8 +100,8 @@ extension ProviderDesk {
             return .skipped(for: wait)
         case .go(let call):
             let answer = await provider.send(message)
-            let change = board.withLock { $0.end(call, of: name, answer, at: .now) }
-            if let change { report(name, change) }
+            let (change, paused) = board.withLock { ($0.end(call, of: name, answer, at: .now), $0.paused) }
+            if let change { report(name, change, paused) }
             return .answered(answer)
         }
     }
@@ -106,13 +111,20 @@ extension ProviderDesk {
         board.withLock { $0.noteArrival(provider, after: time, at: .now) }
     }
 
-    private func report(_ name: String, _ change: HealthBoard.Change) {
-        let event: LoggedEvent =
-            switch change {
-            case .paused: .providerPaused
-            case .resumed: .providerResumed
-            }
-        logger.log(event, [.workerID: .text(workerID), .provider: .text(name)])
+    /// Logs a change, after which `paused` are the error codes of the providers that accept no messages.
+    private func report(_ name: String, _ change: HealthBoard.Change, _ paused: [String: String]) {
+        var fields: [LogField: LogValue] = [.provider: .text(name)]
+        switch change {
+        case .resumed:
+            logger.log(.providerResumed, fields)
+        case .paused(let pause):
+            let alternatives = policies.current.alternatives(to: name, without: paused)
+            fields[.errorCode] = paused[name].map(LogValue.text)
+            fields[.pause] = .integer(pause.microseconds / 1000)
+            fields[.alternatives] = alternatives.map { LogValue($0) }
+            logger.log(.providerPaused, fields)
+            if alternatives == 0 { logger.log(.routeDead, fields) }
+        }
     }
 }
 

@@ -33,6 +33,9 @@ package final class Statistics: Sendable {
         package var repeats = 0
         package var decisions: [DeliveryStatus: Int] = [:]
 
+        /// Sends that failed because no provider accepted them.
+        package var unavailable = 0
+
         /// Decisions for phone numbers, by region and status.
         package var regions: [Region: [DeliveryStatus: Int]] = [:]
 
@@ -139,6 +142,9 @@ extension Statistics.Interval {
         }
         decisions[summary.status, default: 0] += 1
         if let region = summary.region { regions[region, default: [:]][summary.status, default: 0] += 1 }
+        if summary.status == .failed, summary.reason == SendDisposition.FailureReason.providerUnavailable.rawValue {
+            unavailable += 1
+        }
         if summary.status == .rejected, let reason = summary.reason { refusals[reason, default: 0] += 1 }
     }
 }
@@ -163,6 +169,9 @@ package struct Load: Sendable {
     package let inFlight: Int
     package let maxInFlight: Int
     package let providers: [String: ProviderHealth.State]
+
+    /// The number of routes on which no provider accepts messages.
+    package var deadRoutes = 0
 }
 
 /// The records of the requests' topic that this worker has not read yet.

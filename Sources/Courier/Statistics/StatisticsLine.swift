@@ -11,7 +11,6 @@ import Verification
 /// and the partitions with the largest lag are listed. A gauge whose value is unknown is left out, since a placeholder
 /// would distort the minimum or maximum over the fleet.
 struct StatisticsLine {
-    let workerID: String
     let interval: Duration
     let uptime: Duration
     let counts: Statistics.Interval
@@ -31,14 +30,15 @@ struct StatisticsLine {
 
     var fields: [LogField: LogValue] {
         var fields: [LogField: LogValue] = [
-            .workerID: .text(workerID),
             .interval: milliseconds(interval),
             .uptime: milliseconds(uptime),
             .requests: LogValue(counts.requests),
             .repeats: LogValue(counts.repeats),
             .decisions: Self.statuses(counts.decisions, withZeros: true),
+            .unavailable: LogValue(counts.unavailable),
             .regions: regions,
             .providers: providers,
+            .deadRoutes: LogValue(load.deadRoutes),
             .rules: Self.named(counts.refusals),
             .unreadHints: Self.named(counts.unreadHints),
             .deadLetters: LogValue(counts.deadLetters),
@@ -102,7 +102,8 @@ struct StatisticsLine {
                     answers[outcome].map { LogMember(outcome.rawValue, LogValue($0)) }
                 }
                 members.append(LogMember("breaker", .text(state.availability.word)))
-                members.append(LogMember("score", LogValue(state.points)))
+                // Until a probe succeeds, a provider keeps no share of its weight.
+                members.append(LogMember("score", LogValue(state.availability == .ready ? state.points : 0)))
                 return LogMember(name, .object(members))
             }
         )

@@ -64,7 +64,6 @@ package struct StatisticsReport: Service {
             let lag = await gauges.lag()
             let now = Moment()
             let line = StatisticsLine(
-                workerID: pipeline.workerID,
                 interval: now.time - last.time,
                 uptime: now.time - start.time,
                 counts: statistics.take(),

@@ -14,7 +14,7 @@ extension LoggedEvent {
             policyLoaded, policyReloaded, policyRefused, policyVersionReused, policyRecorded,
             secretsReloaded, secretsRefused,
             decisionPublished, sendUnknown, sendCodeMismatch, deadLetter,
-            providerAnswered, providerRefused, providerMisconfigured, providerPaused, providerResumed,
+            providerAnswered, providerRefused, providerMisconfigured, providerPaused, routeDead, providerResumed,
             providerTurnsFailed, providerLogged,
             postgresFailing, postgresRecovered, heartbeatFailed,
             postgresUnrecordable, postgresSessionsEnded, receiptsWaiting, intakeWaiting,

@@ -63,14 +63,20 @@ extension LoggedEvent {
     package static let providerPaused = LoggedEvent(
         "provider.paused",
         .warning,
-        "provider is paused: other providers get its messages",
-        [.workerID, .provider]
+        "provider fails and is paused: its route's other providers get its messages",
+        pauseFields
+    )
+    package static let routeDead = LoggedEvent(
+        "route.dead",
+        .error,
+        "no provider of a route accepts messages: repair it or add another one",
+        pauseFields
     )
     package static let providerResumed = LoggedEvent(
         "provider.resumed",
         .notice,
         "provider takes messages again",
-        [.workerID, .provider]
+        [.provider]
     )
     package static let providerTurnsFailed = LoggedEvent(
         "provider.turns_failed",
@@ -86,6 +92,7 @@ extension LoggedEvent {
         [.provider, .recipient, .sendID, .traceID, .spanID]
     )
 
+    private static let pauseFields: [LogField] = [.provider, .errorCode, .pause, .alternatives]
     private static let answerFields: [LogField] = [
         .provider, .outcome, .errorCode, .verificationID, .requestID, .sendID, .tenant, .region,
         .durationMilliseconds, .traceID, .spanID,

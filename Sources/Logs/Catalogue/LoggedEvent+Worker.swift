@@ -9,45 +9,45 @@ extension LoggedEvent {
         "worker.started",
         .notice,
         "worker started",
-        [.workerID, .version, .librdkafka, .policyVersion, .fileDescriptors]
+        [.version, .librdkafka, .policyVersion, .fileDescriptors]
     )
     package static let workerStopping = LoggedEvent(
         "worker.stopping",
         .notice,
         "worker is stopping",
-        [.workerID, .signal]
+        [.signal]
     )
-    package static let workerStopped = LoggedEvent("worker.stopped", .notice, "worker stopped", [.workerID])
+    package static let workerStopped = LoggedEvent("worker.stopped", .notice, "worker stopped")
     package static let workerEnded = LoggedEvent(
         "worker.ended",
         .warning,
         "worker ends at once, without draining",
-        [.workerID, .signal]
+        [.signal]
     )
     package static let workerDrainTimeout = LoggedEvent(
         "worker.drain_timeout",
         .warning,
-        "drain timeout: unfinished work is left to other workers",
-        [.workerID]
+        "drain timeout: unfinished work is left to other workers"
     )
     package static let workerFailed = LoggedEvent(
         "worker.failed",
         .critical,
         "worker failed",
-        [.workerID, .error, .reason, .broker, .topic, .partition]
+        [.error, .reason, .broker, .topic, .partition]
     )
     package static let workerStalled = LoggedEvent(
         "worker.stalled",
         .critical,
         "worker stalled: exiting so that its supervisor restarts it",
-        [.workerID, .stalled]
+        [.stalled]
     )
     package static let workerStats = LoggedEvent(
         "worker.stats",
         .info,
         "figures of the interval",
         [
-            .workerID, .interval, .uptime, .requests, .repeats, .decisions, .regions, .providers, .rules,
+            .interval, .uptime, .requests, .repeats, .decisions, .unavailable, .regions, .providers, .deadRoutes,
+            .rules,
             .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag,
             .oldestUnread, .topicFaults, .latency, .errors, .residentBytes, .processorTime,
         ]
@@ -61,21 +61,21 @@ extension LoggedEvent {
         "clock.off",
         .warning,
         "the clock is over 5 s off the database's: synchronize both by NTP",
-        [.workerID, .leadMilliseconds],
+        [.leadMilliseconds],
         again: .seconds(600)
     )
     package static let clockHeld = LoggedEvent(
         "clock.held",
         .error,
         "the clock is over a minute off the database's: no request is decided",
-        [.workerID, .leadMilliseconds],
+        [.leadMilliseconds],
         again: .seconds(600)
     )
     package static let clockRight = LoggedEvent(
         "clock.right",
         .notice,
         "the clock is within 5 s of the database's",
-        [.workerID, .leadMilliseconds]
+        [.leadMilliseconds]
     )
 }
 

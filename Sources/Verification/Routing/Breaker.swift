@@ -14,6 +14,12 @@ package struct Breaker: Sendable {
     /// The number of consecutive failures that open the breaker.
     package static let failuresToOpen = 5
 
+    /// The number of consecutive failures that open the breaker if they took `slowFailureTime` or longer.
+    ///
+    /// At night the attempts of one message may be all that is known of a provider.
+    package static let slowFailuresToOpen = Int(AttemptPlan.maximumAttempts)
+    package static let slowFailureTime = Duration.seconds(1)
+
     /// The first pause; each further one without a success in between is twice as long.
     package static let firstPause = Duration.seconds(1)
 
@@ -62,6 +68,9 @@ package struct Breaker: Sendable {
 
     private var gate = Gate.closed
     private var failures = 0
+
+    /// The time of the first of these failures.
+    private var failingSince: Instant?
 
     /// The number of openings since the provider last judged a message.
     private var openings = 0
@@ -149,7 +158,9 @@ package struct Breaker: Sendable {
     /// Counts a failure; a pause is at least as long as the provider requests, otherwise at most `longest`.
     private mutating func fail(at now: Instant, shortest: Duration = .zero, longest: Duration) {
         failures += 1
-        guard isOpen || failures >= Self.failuresToOpen else { return }
+        if failures == 1 { failingSince = now }
+        let isSlow = failingSince.map { $0 + Self.slowFailureTime <= now } ?? false
+        guard isOpen || failures >= (isSlow ? Self.slowFailuresToOpen : Self.failuresToOpen) else { return }
         open(for: max(shortest, pause(upTo: longest)), at: now)
     }
 

@@ -7,12 +7,14 @@ package struct HealthBoard: Sendable {
     private var providers: [String: ProviderHealth]
     private let channels: [String: Channel]
 
-    /// The providers that were last reported as paused.
-    private var paused: Set<String> = []
+    /// The error codes of the providers that accept no messages, by name.
+    ///
+    /// A provider is in it from its first pause until it accepts a message: a failed probe is no sign of life.
+    package private(set) var paused: [String: String] = [:]
 
-    package enum Change: Sendable {
-        /// The provider is skipped from now on.
-        case paused
+    package enum Change: Sendable, Equatable {
+        /// The provider is skipped from now on; the pause ends with a probe.
+        case paused(for: Duration)
 
         /// The provider accepts messages again.
         case resumed
@@ -85,11 +87,16 @@ package struct HealthBoard: Sendable {
         guard let place = providers.index(forKey: provider) else { return nil }
         providers.values[place].end(call, answer, at: now)
         guard answer.untried == nil else { return nil }
-        guard providers.values[place].pause(at: now) == nil else {
-            return paused.insert(provider).inserted ? .paused : nil
+        guard providers.values[place].isOpen else {
+            return paused.removeValue(forKey: provider) == nil ? nil : .resumed
         }
-        return paused.remove(provider) == nil ? nil : .resumed
+        let known = paused[provider]
+        paused[provider] = answer.failure ?? known ?? Self.noAnswer
+        return known == nil ? .paused(for: providers.values[place].pause(at: now) ?? .zero) : nil
     }
+
+    /// The error code of a provider that is paused because of its silence.
+    private static let noAnswer = "no_answer"
 
     /// Records the time from handing a message to its provider until it arrived.
     ///
@@ -102,5 +109,15 @@ package struct HealthBoard: Sendable {
             name != provider && channels[name] == channels[provider] && !health.isSlow(at: now)
         }
         if hasFaster { providers[provider]?.loseForSlowness(at: now) }
+    }
+}
+
+extension ProviderAnswer {
+    /// The error code of an answer for which a provider is paused; nil for other answers.
+    fileprivate var failure: String? {
+        switch outcome {
+        case .notSent, .throttled, .misconfigured, .unknown: isOfMessage ? nil : errorCode ?? outcome.rawValue
+        case .accepted, .refused, .impossible, .optedOut, .fraud: nil
+        }
     }
 }

@@ -47,6 +47,9 @@ package struct ProviderHealth: Sendable {
         breaker.wait(at: now)
     }
 
+    /// True if the provider is paused, or the next message is a probe.
+    package var isOpen: Bool { breaker.isOpen }
+
     /// Allows a call, or returns the time to wait.
     ///
     /// Each allowed call must be ended with its answer.

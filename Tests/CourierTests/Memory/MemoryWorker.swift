@@ -110,7 +110,6 @@ struct MemoryWorker: Sendable {
             ),
             settings: settings,
             statistics: statistics,
-            workerID: "host-1",
             logger: log.logger
         )
         let report = StatisticsReport(

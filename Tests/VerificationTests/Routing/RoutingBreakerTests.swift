@@ -31,6 +31,20 @@ import Verification
         #expect(call(.accepted, at: pause))
     }
 
+    @Test mutating func `at a low volume the failed attempts of one message open it, and no burst of three does`() {
+        for _ in 0..<3 { call(.notSent, at: .zero) }
+        #expect(!breaker.isOpen)
+        call(.accepted, at: .zero)
+        for second in 10..<12 { call(.notSent, at: .seconds(second)) }
+        #expect(!breaker.isOpen)
+        call(.accepted, at: .seconds(12))
+        for second in [13.0, 13.9, 14] {
+            #expect(!breaker.isOpen)
+            call(.notSent, at: .seconds(second))
+        }
+        #expect(breaker.isOpen)
+    }
+
     @Test(arguments: [ProviderOutcome.refused, .impossible, .optedOut, .fraud, .accepted])
     mutating func `a provider that judges messages is alive`(outcome: ProviderOutcome) {
         for _ in 0..<100 { call(outcome, at: .zero) }

@@ -62,7 +62,7 @@ import Verification
         func throttle(_ name: String) {
             guard case .go(let call)? = board.begin(name, at: now) else { return }
             let answer = ProviderAnswer(.throttled, retryAfter: .seconds(9))
-            #expect(board.end(call, of: name, answer, at: now) == .paused)
+            #expect(board.end(call, of: name, answer, at: now) == .paused(for: .seconds(9)))
         }
         #expect(order() == ["a", "b"])
         #expect(order(used: ["a"]) == ["b", "a"])
@@ -93,7 +93,9 @@ import Verification
             return calls.map { board.end($0, of: "a", answer, at: now) }
         }
         begin(10)
-        #expect(end(ProviderAnswer(.throttled, retryAfter: .seconds(9))) == [.paused] + Array(repeating: nil, count: 9))
+        let throttled = ProviderAnswer(.throttled, errorCode: "429", retryAfter: .seconds(9))
+        #expect(end(throttled) == [.paused(for: .seconds(9))] + Array(repeating: nil, count: 9))
+        #expect(board.paused == ["a": "429"])
         now += .seconds(10)
         begin(2)
         #expect(calls.count == 1, "a probe")
@@ -103,8 +105,54 @@ import Verification
         now += .seconds(20)
         begin(1)
         #expect(end(ProviderAnswer(.accepted)) == [.resumed])
+        #expect(board.paused.isEmpty)
         begin(1)
         #expect(end(ProviderAnswer(.accepted)) == [nil])
+    }
+
+    @Test func `an answer to an earlier call neither resumes a provider nor is its error code if it is good`() {
+        var now = ContinuousClock.now
+        var board = HealthBoard(channels: ["a": .sms])
+        let calls = (0..<7).compactMap { _ -> Breaker.Call? in
+            if case .go(let call)? = board.begin("a", at: now) { call } else { nil }
+        }
+        let failure = ProviderAnswer(.notSent, errorCode: "connection_refused")
+        for call in calls[..<4] { #expect(board.end(call, of: "a", failure, at: now) == nil) }
+        guard case .paused? = board.end(calls[4], of: "a", failure, at: now) else {
+            Issue.record("no pause")
+            return
+        }
+        now += .seconds(10)
+        #expect(board.pause(of: "a", at: now) == nil, "the pause is over")
+        #expect(board.end(calls[5], of: "a", ProviderAnswer(.unknown, errorCode: "timeout"), at: now) == nil)
+        #expect(board.end(calls[6], of: "a", ProviderAnswer(.accepted), at: now) == nil)
+        #expect(board.paused == ["a": "timeout"])
+    }
+
+    @Test func `a route is dead when none of its providers accepts messages`() throws {
+        let germany = try #require(Region("DE"))
+        let routes = [
+            Routes(fallback: ["a", "b"], regions: [germany: ["b"]], email: ["mail"]),
+            Routes(fallback: .weighted([.init(provider: "a", weight: 1), .init(provider: "c", weight: 1)])),
+        ]
+        let policy = Policy(
+            version: "1",
+            tenants: Dictionary(
+                uniqueKeysWithValues: routes.enumerated().map { index, routes in
+                    let regions = RegionPolicy(.allowlistOnly(allowed: [germany]))
+                    return ("tenant-\(index)", TenantPolicy(appName: "Acme", regions: regions, routes: routes))
+                }
+            )
+        )
+        func dead(_ paused: [String: String]) -> DeadRoutes { DeadRoutes(of: policy, without: paused) }
+        #expect(dead([:]).count == 0 && dead(["a": "x"]).causes.isEmpty && dead(["other": "x"]).count == 0)
+        #expect(dead(["b": "timeout", "c": "x"]).causes == ["b (timeout)"], "the region's route alone")
+        #expect(dead(["b": "timeout", "a": "503"]).causes == ["a (503)", "b (timeout)"])
+        #expect(dead(["b": "timeout", "a": "503"]).count == 2)
+        #expect(policy.alternatives(to: "a", without: ["a": "x"]) == 1)
+        #expect(policy.alternatives(to: "a", without: ["a": "x", "c": "x"]) == 0)
+        #expect(policy.alternatives(to: "b", without: ["b": "x"]) == 0)
+        #expect(policy.alternatives(to: "other", without: ["other": "x"]) == nil)
     }
 
     @Test func `a weighted route draws by weight and points`() {
