@@ -13,6 +13,8 @@ import table
 RUNBOOK = "docs/operators.md"
 DATASOURCE = {"type": "loki", "uid": "${datasource}"}
 WIDTH, HEIGHT, COLUMNS = 8, 8, 3
+# An alert of a provider or a worker names it.
+SUBJECT = "".join(f"{{{{ with $labels.{label} }}}} {label.title()}: {{{{ . }}}}.{{{{ end }}}}" for label in ("provider", "worker"))
 HEAD = "# SPDX-License-Identifier: Apache-2.0\n# Made from alerts.yaml by generate.py: do not edit.\n"
 
 
@@ -24,7 +26,7 @@ def rules(alerts):
             "expr": table.condition(alert),
             "for": alert["for"],
             "labels": {"severity": alert["severity"], "service": "code-courier"},
-            "annotations": {"summary": alert["condition"], "runbook": f"{RUNBOOK}#{alert['name'].lower()}"},
+            "annotations": {"summary": alert["condition"] + SUBJECT, "runbook": f"{RUNBOOK}#{alert['name'].lower()}"},
         }
         for alert in alerts
     ]}]}

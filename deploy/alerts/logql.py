@@ -3,7 +3,7 @@
 
 Known are: line filters `|=` and `|~`; the stages `json name="path"`, `regexp`, label filters, `unwrap`, and
 `label_format` with a text that is no template;
-count, sum, avg, min, max and absent `_over_time`; sum, min, max, avg and count with or without `by`; arithmetic,
+count, sum, avg, min, max, last and absent `_over_time`; sum, min, max, avg and count with or without `by`; arithmetic,
 comparisons, `and`, `or`, `unless`, and `on () group_left ()`. Anything else is refused rather than guessed.
 """
 
@@ -23,7 +23,8 @@ ARITHMETIC = {"+": operator.add, "-": operator.sub, "*": operator.mul,
               "/": lambda left, right: left / right if right else float("nan")}
 LEVELS = [{"or"}, {"and", "unless"}, set(COMPARISONS), {"+", "-"}, {"*", "/"}]
 QUOTED, BARE = r'\["[^"\]]+"\]', r"[A-Za-z_][A-Za-z0-9_]*"
-OVER_TIME = {"sum": sum, "min": min, "max": max, "avg": lambda values: sum(values) / len(values), "count": len}
+OVER_TIME = {"sum": sum, "min": min, "max": max, "avg": lambda values: sum(values) / len(values), "count": len,
+             "last": lambda values: values[-1]}
 
 
 class QueryError(Exception):
@@ -98,7 +99,7 @@ class Parser:
         name = self.next(kind="word")
         if name.endswith("_over_time"):
             return self.over_time(name.removesuffix("_over_time"))
-        if name not in OVER_TIME:
+        if name not in OVER_TIME or name == "last":
             raise QueryError(f"unknown function {name}")
         labels = []
         if self.peek() == "by":

@@ -22,6 +22,7 @@ STATS = {
         "sent": 950, "suppressed": 10, "rejected": 40, "expired_unsent": 0, "failed": 0, "unknown": 0, "delivered": 900,
         "undelivered": 5, "expired": 3,
     },
+    "unavailable": 0,
     "regions": {"US": {"sent": 600, "rejected": 10}, "GB": {"sent": 350, "rejected": 30}},
     "providers": {
         "backup": {
@@ -33,6 +34,7 @@ STATS = {
             "unknown": 0, "breaker": "closed", "score": 100,
         },
     },
+    "dead_routes": 0,
     "rules": {"quota_recipient": 30, "region_not_allowed": 10},
     "unread_hints": {"languageCode": 2},
     "dead_letters": 0,
@@ -55,7 +57,7 @@ def line(seconds, event, severity="info", **fields):
     """One line in format json, so many seconds after the start."""
     time = START + datetime.timedelta(seconds=seconds)
     head = {"timestamp": time.isoformat(timespec="microseconds").replace("+00:00", "Z"), "severity": severity,
-            "event": event, "message": event}
+            "event": event, "message": event, "worker.id": STATS["worker.id"]}
     return json.dumps(head | fields, separators=(",", ":"))
 
 

@@ -3,6 +3,7 @@
 
 import itertools
 import pathlib
+import re
 import sys
 
 import logql
@@ -16,11 +17,11 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 KEYS = {"name", "severity", "condition", "expression", "each", "of", "is", "threshold", "for", "unit"}
 
 
-def each(alert):
-    """The query that `{each}` stands for: one for every combination of the texts, joined by `or`."""
+def each(alert, window):
+    """The query that `{each 5m}` stands for: one for every combination of the texts, joined by `or`."""
     queries = []
     for texts in itertools.product(*alert["of"].values()):
-        query = alert["each"]
+        query = alert["each"].replace("{window}", window)
         for name, text in zip(alert["of"], texts):
             query = query.replace(f"{{{name}}}", text)
         queries.append(query)
@@ -34,7 +35,8 @@ def load():
         if unknown := set(alert) - KEYS:
             sys.exit(f"alerts.yaml: {alert.get('name')} has {sorted(unknown)}")
         if "each" in alert:
-            alert["expression"] = alert["expression"].replace("{each}", each(alert))
+            alert["expression"] = re.sub(
+                r"\{each (\w+)\}", lambda found: each(alert, found[1]), alert["expression"])
         alert["expression"] = alert["expression"].replace("{stream}", table["stream"])
     for panel in table["panels"]:
         panel["series"] = {name: query.replace("{stream}", table["stream"]) for name, query in panel["series"].items()}

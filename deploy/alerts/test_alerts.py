@@ -37,10 +37,10 @@ def one(**changes):
     return beats(6, ("host-1",), **changes)
 
 
-def in_turn(some, others):
-    """Twenty minutes, two of them as some changes say and two as the others, and so on."""
-    return [line for begin in range(0, 20, 4)
-            for line in beats(2, begin=begin, **some) + beats(2, begin=begin + 2, **others)]
+def in_turn(some, others, seconds=120):
+    """Twenty minutes, in turn as some changes say and as the others, for so many seconds."""
+    return [samples.worker_stats(second, worker=worker, **(others if second // seconds % 2 else some))
+            for second in range(0, 1200, 10) for worker in ("host-1", "host-2")]
 
 
 def ended(worker, event="worker.stopped"):
@@ -67,6 +67,12 @@ def few(every, failed):
             for second in range(0, 1200, 10)]
 
 
+def night(**changes):
+    """Ten minutes of one worker that sends nothing, the fifth of them with one heartbeat as the changes say."""
+    calm = {"decisions": {"sent": 0, "failed": 0}, "requests": 0}
+    return [samples.worker_stats(second, **calm, **(changes if second == 300 else {})) for second in range(0, 600, 10)]
+
+
 # A backup whose pause is over and that no message has asked since.
 IDLE = {"providers__backup__breaker": "half_open"}
 
@@ -76,6 +82,7 @@ CASES = {
     "RequestsUnread": (during(oldest_unread_ms=45_000, lag={"0": 1}), beats(3) + beats(1, begin=3, oldest_unread_ms=90_000) + beats(8, begin=4)),
     "UnknownOutcomes": (during(decisions__unknown=20), during(decisions__unknown=5)),
     "MessagesFailing": (during(decisions__failed=200), during(decisions__failed=100, decisions__undelivered=900)),
+    "RouteDead": (during(dead_routes=1, decisions__sent=0), during(dead_routes=0, unavailable=5)),
     "ProviderPaused": (during(providers__backup__breaker="open"), beats(9, **IDLE) + beats(2, begin=9, providers__main__breaker="open") + beats(9, begin=11, **IDLE)),
     "ProviderFailing": (during(providers__backup__misconfigured=3), during(regions__US__unknown=60, decisions__unknown=60, providers__main__refused=60)),
     "NoHeartbeat": (beats(10) + beats(10, begin=10, workers=("host-1",)), beats(10) + ended("host-2") + beats(10, begin=10, workers=("host-1",))),
@@ -104,6 +111,7 @@ ALSO = {
     "DueSendsGrowing": [beats(9, ("host-1",), due_sends=2500) + apart(beats(9, ("host-2",)))],
     "OutboxGrowing": [beats(9, ("host-1",), outbox=5000) + apart(beats(9, ("host-2",)))],
     "MessagesFailing": [few(every=60, failed=1), during(decisions={"failed": 30})],
+    "RouteDead": [during(dead_routes=1), night(unavailable=1), night(dead_routes=1)],
     "ProviderPaused": [during(providers__main__breaker="open")],
     "RefusalSpike": [beats(20, repeats=900), older(beats(20, decisions__rejected=260)),
                      beats(20, ("host-1",), repeats=900) + older(beats(20, ("host-2",), requests=20))],
@@ -115,6 +123,7 @@ ALSO = {
 
 # Further lines that come near an alert and do not fire it.
 NEAR = {
+    "RouteDead": [in_turn({}, {"dead_routes": 1}, seconds=40), night(unavailable=0)],
     "MessagesFailing": [few(every=70, failed=1)],
     "RefusalSpike": [older(beats(20, decisions__rejected=240)), beats(20, repeats=1000, decisions__rejected=0)],
     "OutboxGrowing": [during(outbox=4999)],
@@ -175,6 +184,35 @@ def test_samples(fault):
             fault(f"{name} fires on lines that only come near")
 
 
+# For the alerts of an outage its heartbeats.
+OUTAGES = {
+    "RouteDead": {"dead_routes": 1, "decisions": {"sent": 0, "failed": 9}, "unavailable": 9},
+    "MessagesFailing": {"decisions": {"sent": 0, "failed": 9}},
+    "ProviderPaused": {"providers__main__breaker": "open"},
+    "ProviderFailing": {"providers__main__notSent": 9},
+    "DatabaseErrors": {"errors__postgres": 9},
+    "KafkaErrors": {"errors__kafka": 9},
+    "TopicRefused": {"topic_faults": {"publish": {"verification.deliveries": "too_few_in_sync"}}},
+}
+MINUTE = 60
+
+
+def test_outages(fault):
+    """An alert of an outage from the fifth to the fifteenth minute ends within a minute of it, and names its subject."""
+    for alert in ALERTS:
+        if not (changes := OUTAGES.get(alert["name"])):
+            continue
+        log = logql.Log(check.read(during(**changes), "sample"))
+        first, last = log.lines[0][0], log.lines[-1][0]
+        found = check.firing(alert, log, first, last)
+        if not found or max(entry["to"] for entry in found) - first > 15 * MINUTE + MINUTE:
+            fault(f"{alert['name']} lasts longer than a minute after its outage: {found}")
+        if alert["name"] == "RouteDead" and min(entry["from"] for entry in found) - first > 5 * MINUTE + MINUTE:
+            fault(f"RouteDead comes later than a minute after the last message: {found}")
+        if alert["name"] != "MessagesFailing" and not all({"worker", "provider"} & set(entry["labels"]) for entry in found):
+            fault(f"{alert['name']} names neither a worker nor a provider: {found}")
+
+
 def test_lasting(fault):
     """An alert by a line that is written again fires once, for as long as the fault lasts."""
     for alert in ALERTS:
@@ -218,8 +256,8 @@ def names(stages):
 
 def test_fields(fault):
     """Every field stands in the shape of its event, and every event in the catalogue."""
-    known = {entry["event"]: set(entry["fields"]) for entry in EVENTS}
-    if unknown := set(samples.STATS) ^ known["worker.stats"]:
+    known = {entry["event"]: set(entry["fields"]) | COMMON for entry in EVENTS}
+    if unknown := (set(samples.STATS) | COMMON) ^ known["worker.stats"]:
         fault(f"the samples' heartbeat and the catalogue's differ in {sorted(unknown)}")
     for place, tree in table.trees(TABLE):
         for event, paths in ((event, paths) for events, paths in map(names, pipelines(tree)) for event in events):
@@ -289,14 +327,16 @@ def test_queries(fault):
 
 TABLE = table.load()
 ALERTS = TABLE["alerts"]
-EVENTS = json.loads((ROOT / "schemas" / "log-events.json").read_text("utf-8"))["events"]
+CATALOGUE = json.loads((ROOT / "schemas" / "log-events.json").read_text("utf-8"))
+EVENTS = CATALOGUE["events"]
+COMMON = {field["name"] for field in CATALOGUE["common"]}
 # After how many seconds a worker writes a line again while its fault lasts.
 AGAIN = {entry["event"]: entry["again_s"] for entry in EVENTS if "again_s" in entry}
 
 if __name__ == "__main__":
     faults = []
     for test in (test_queries, test_fields, test_generated, test_pages, test_samples, test_several,
-                 test_lasting):
+                 test_lasting, test_outages):
         test(faults.append)
     for text in faults:
         print(f"error: {text}", file=sys.stderr)
