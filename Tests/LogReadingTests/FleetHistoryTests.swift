@@ -165,6 +165,63 @@ import Verification
         #expect(history.pauses.pauses.map(\.worker) == ["host-1"])
     }
 
+    private func provider(_ seconds: Double, _ event: String, _ worker: String) -> String {
+        LogSample.line(
+            seconds,
+            "provider.\(event)",
+            severity: event == "paused" ? "warning" : "notice",
+            #""worker.id":"\(worker)","provider":"main","error_code":"timeout""#
+        )
+    }
+
+    private func history(_ lines: [String]) throws -> [IncidentHistory.Incident] {
+        try LogSample.history(lines).incidents.incidents
+    }
+
+    @Test func `An incident lasts from the first worker's failure to the last one's recovery`() throws {
+        let failing = LogSample.line(
+            50,
+            "postgres.failing",
+            severity: "error",
+            #""worker.id":"host-1","stage":"sweep""#
+        )
+        let incidents = try history([
+            provider(11, "paused", "host-1"), provider(12, "paused", "host-2"), provider(20, "resumed", "host-1"),
+            provider(30, "resumed", "host-2"), provider(40, "paused", "host-1"), provider(45, "resumed", "host-1"),
+            failing, LogSample.Heartbeat(worker: "host-1").line(60), provider(85, "paused", "host-2"),
+        ])
+        #expect(incidents.map(\.event) == ["provider.paused", "postgres.failing", "provider.paused"])
+        #expect(incidents.map(\.from) == [11, 50, 85].map(LogSample.time))
+        #expect(incidents.map(\.to) == [LogSample.time(45), nil, nil], "a short calm does not end it")
+        #expect(incidents.map(\.workers.count) == [2, 1, 1])
+        #expect(incidents.first?.detail == "provider=main error_code=timeout")
+    }
+
+    @Test func `An incident of a worker that is gone ends with its last line`() throws {
+        let unreachable = LogSample.line(5, "kafka.unreachable", severity: "error", #""worker.id":"host-3""#)
+        let stop = LogSample.line(14, "worker.stopped", #""worker.id":"host-1""#)
+        let incidents = try history([
+            unreachable, provider(11, "paused", "host-1"), stop, LogSample.Heartbeat(worker: "host-2").line(100),
+        ])
+        #expect(incidents.map(\.to) == [LogSample.time(5), LogSample.time(14)])
+    }
+
+    @Test func `A worker without successor is a gap until the end of the log`() throws {
+        let others = stride(from: 10.0, through: 200, by: 10).map { LogSample.Heartbeat(worker: "b-1").line($0) }
+        let lines = [
+            LogSample.Heartbeat(worker: "a-1").line(10),
+            LogSample.line(21, "worker.stopped", #""worker.id":"a-1""#),
+            LogSample.line(81, "worker.started", #""worker.id":"a-2""#),
+            LogSample.Heartbeat(worker: "a-2").line(91),
+            LogSample.Heartbeat(worker: "c-1").line(180),
+        ]
+        let incidents = try history(lines + others)
+        #expect(incidents.map(\.event) == ["worker.stopped", "worker.silent"])
+        #expect(incidents.map(\.workers) == [["a-1"], ["a-2"]])
+        #expect(incidents.map(\.from) == [LogSample.time(21), LogSample.time(91)])
+        #expect(incidents.map(\.to) == [LogSample.time(81), nil])
+    }
+
     @Test func `Heartbeats alone tell of a pause, and what is open at the end lasts until the worker's last line`()
         throws
     {

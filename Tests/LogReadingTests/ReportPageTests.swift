@@ -29,7 +29,8 @@ import Verification
             ]
         )
         let titles = [
-            "Throughput", "Regions", "Providers", "Latency", "Backlog", "Refusals", "Unknown outcomes", "Breakers",
+            "Incidents", "Throughput", "Regions", "Providers", "Latency", "Backlog", "Refusals", "Unknown outcomes",
+            "Breakers",
             "Errors",
             "Workers", "Lines",
         ]
@@ -64,12 +65,43 @@ import Verification
         #expect(page.contains("<dt>rejected</dt><dd>40 <small>5 %</small></dd>"))
     }
 
+    @Test func `Incidents come first, and the first tiles are those that tell of harm`() async throws {
+        var heartbeat = LogSample.Heartbeat()
+        heartbeat.decisions = #"{"sent":950,"delivered":900,"failed":20,"expired_unsent":30}"#
+        let fault = String(repeating: "a long fault ", count: 30)
+        let page = try await page([
+            heartbeat.line(10),
+            LogSample.line(11, "provider.paused", severity: "warning", #""worker.id":"host-1","provider":"main""#),
+            LogSample.line(30, "provider.resumed", #""worker.id":"host-1","provider":"main""#),
+            LogSample.line(31, "policy.refused", severity: "error", #""worker.id":"host-1","fault":"\#(fault)""#),
+        ])
+        #expect(page.matches(of: #/<h2>([^<]+)</#).first?.1 == "Incidents")
+        #expect(
+            page.contains(
+                "<th scope=\"row\">2026-11-20 12:00:11</th><td>2026-11-20 12:00:30</td><td>19 s</td>"
+                    + "<td>provider.paused</td><td>host-1</td><td>provider=main</td>"
+            )
+        )
+        #expect(page.contains("<td>not over</td>"))
+        #expect(page.contains("<td>fault=\(fault)</td>"))
+        #expect(
+            page.matches(of: #/<dt>([^<]+)</#).prefix(7).map { String($0.1) } == [
+                "requests", "sent", "delivered", "failed", "expired unsent", "most due sends", "to the provider, p99",
+            ]
+        )
+        #expect(page.contains("<dt>failed</dt><dd class=\"bad\">20 "))
+        #expect(page.contains("<dt>expired unsent</dt><dd class=\"bad\">30 "))
+        #expect(page.contains("<dt>most due sends</dt><dd>3</dd>"))
+        #expect(page.contains("<dt>to the provider, p99</dt><dd>31 ms</dd>"))
+    }
+
     @Test func `Where nothing happened the page says so`() async throws {
         let idle = #""worker.id":"w","regions":{"GB":{"sent":0}},"providers":{"main":{"breaker":"closed","score":100}}"#
         let page = try await page([LogSample.line(10, "worker.stats", idle)])
         for words in [
             "No region was counted.", "No provider was asked.", "No stage was measured.", "No request was refused.",
             "No provider was paused.", "No warning, no error, no retry.",
+            "No outage, and no gap of a worker.",
         ] {
             #expect(page.contains(words), "\(words)")
         }

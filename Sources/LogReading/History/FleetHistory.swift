@@ -25,6 +25,7 @@ package struct FleetHistory {
     private(set) var events = Tally()
 
     private(set) var pauses = PauseHistory()
+    private(set) var incidents = IncidentHistory()
     private(set) var workers: [String: WorkerRecord] = [:]
     private(set) var problems: [Problem.Kind: Problem] = [:]
     private var lag = FleetLag()
@@ -55,6 +56,7 @@ package struct FleetHistory {
         if entry.worker != nil || entry.event == WorkerStats.event {
             workers[worker, default: WorkerRecord(at: entry.time)].note(at: entry.time)
         }
+        incidents.note(entry, of: worker)
         switch entry.event {
         case WorkerStats.event:
             if let stats = WorkerStats(entry) { add(stats, of: worker, at: entry.time) }
@@ -70,11 +72,23 @@ package struct FleetHistory {
         }
     }
 
-    /// Closes open pauses at the end of the log.
+    /// Ends what is open at the end of the log.
     package mutating func finish() {
         let workers = workers
         let last = last
         pauses.finish { workers[$0]?.last ?? last }
+        incidents.finish(at: last) { workers[$0]?.last ?? last }
+        let starts = Dictionary(grouping: workers, by: { Self.host(of: $0.key) }).mapValues { $0.map(\.value.first) }
+        for (name, worker) in workers.sorted(by: { $0.key < $1.key }) {
+            let successor = starts[Self.host(of: name)]?.filter { $0 >= worker.last && $0 > worker.first }.min()
+            self.workers[name]?.finish(successor: successor, end: last)
+            incidents.add(self.workers[name]?.gaps ?? [], of: name)
+        }
+    }
+
+    /// The host in a worker's name, whose last part is the number of its process.
+    private static func host(of worker: String) -> Substring {
+        worker.prefix(upTo: worker.lastIndex(of: "-") ?? worker.endIndex)
     }
 
     private mutating func note(problem entry: LogEntry) {

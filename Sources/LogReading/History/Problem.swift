@@ -35,10 +35,14 @@ struct Problem {
     /// The fields with a small vocabulary, in the order of display.
     private static let telling = [
         "log.event", "provider", "stage", "outcome", "reason", "rule", "error_code", "sqlstate", "signal", "error",
+        "topic", "broker", "fault", "stalled",
     ]
 
     static func kind(of entry: LogEntry) -> Kind {
-        let words = telling.compactMap { name in entry.fields.text(name).map { ($0.isEmpty ? "" : "\(name)=\($0.cut)") }
+        // A library's line has no other field.
+        let names = entry.event == "library.message" ? ["message"] : telling
+        let words = names.compactMap { name in
+            entry.fields.text(name).map { $0.isEmpty ? "" : "\(name)=\($0.cut(512))" }
         }
         return Kind(
             severity: entry.severity,

@@ -7,6 +7,14 @@ struct WorkerRecord {
     struct Gap: Equatable {
         let from: Timestamp
         let to: Timestamp
+
+        /// True if the worker had stopped in good order.
+        var hasStopped = false
+
+        /// False for a gap until the end of the log.
+        var isOver = true
+
+        var length: Duration { to - from }
     }
 
     private(set) var first: Timestamp
@@ -21,6 +29,7 @@ struct WorkerRecord {
     private(set) var cpuSeconds = 0.0
     private(set) var coveredSeconds = 0.0
     private var lastHeartbeat: Timestamp?
+    private var interval = Duration.zero
 
     /// True when the worker ended and has not started again.
     var hasStopped = false
@@ -38,12 +47,20 @@ struct WorkerRecord {
         last = max(last, time)
     }
 
+    /// Adds the gap after the last line, up to the start of the worker's successor or the end of the log.
+    mutating func finish(successor: Timestamp?, end: Timestamp) {
+        let to = successor ?? end
+        guard heartbeats > 0, to - last > interval * 3, gaps.count < Self.mostGaps else { return }
+        gaps.append(Gap(from: last, to: to, hasStopped: hasStopped, isOver: successor != nil))
+    }
+
     /// Adds a heartbeat; one more than three intervals after the previous one ends a gap.
     mutating func note(_ stats: WorkerStats, at time: Timestamp) {
         if let before = lastHeartbeat, time - before > stats.interval * 3, gaps.count < Self.mostGaps {
             gaps.append(Gap(from: before, to: time))
         }
         lastHeartbeat = time
+        interval = stats.believedInterval
         hasStopped = false
         heartbeats += 1
         requests += stats.requests

@@ -74,8 +74,11 @@ package enum LogSeverity: Int, Sendable, Comparable, CaseIterable {
 
 extension String {
     /// The text truncated for storage: names come from outside, and their number times their length is memory.
-    var cut: String {
-        utf8.count <= 64 ? self : String(decoding: utf8.prefix(61), as: UTF8.self) + "..."
+    var cut: String { cut(64) }
+
+    /// The text with at most so many bytes; 512 hold every text of a worker's line.
+    func cut(_ most: Int) -> String {
+        utf8.count <= most ? self : String(decoding: utf8.prefix(most - 3), as: UTF8.self) + "..."
     }
 }
 

@@ -22,10 +22,24 @@ extension FleetHistory {
         json.ranks("retries", retries)
         json.ranks("events", events)
         json.latencies(latencies)
+        writeIncidents(to: &json)
         json.object("timeline") { timeline.write(to: &$0) }
         writePauses(to: &json)
         writeProblems(to: &json)
         writeWorkers(to: &json)
+    }
+
+    private func writeIncidents(to json: inout JSONWriter) {
+        json.rows("incidents", incidents.incidents.sorted { ($0.from, $0.event) < ($1.from, $1.event) }) {
+            incident,
+            row in
+            row.member("event", incident.event)
+            row.member("detail", incident.detail)
+            row.member("from", incident.from.milliseconds)
+            row.member("to", ifPresent: incident.to?.milliseconds)
+            row.array("workers") { for worker in incident.workers.sorted() { $0.element(worker) } }
+        }
+        json.member("omittedIncidents", incidents.omitted)
     }
 
     private func writePauses(to json: inout JSONWriter) {
@@ -65,7 +79,7 @@ extension FleetHistory {
             row.member("requests", worker.requests)
             row.member("peakBytes", ifPresent: worker.peakBytes)
             row.member("cores", worker.coveredSeconds > 0 ? worker.cpuSeconds / worker.coveredSeconds : 0)
-            row.array("gaps") { for gap in worker.gaps { $0.element((gap.to - gap.from).inMilliseconds) } }
+            row.array("gaps") { for gap in worker.gaps { $0.element(gap.length.inMilliseconds) } }
         }
     }
 }

@@ -18,11 +18,11 @@ function visible(text) {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, '\ufffd');
 }
 
-/** A table whose first column names its rows. */
-function table(caption, head, rows) {
+/** A table whose first column names its rows; with `wraps`, the last one has long texts. */
+function table(caption, head, rows, wraps = false) {
   const line = (cells) => make('tr', {}, cells.map((cell, column) =>
     column === 0 ? make('th', { scope: 'row' }, cell) : make('td', {}, cell)));
-  return make('div', { class: 'scroll', tabindex: 0 }, make('table', {},
+  return make('div', { class: 'scroll', tabindex: 0 }, make('table', wraps ? { class: 'wraps' } : {},
     make('caption', {}, caption),
     make('thead', {}, make('tr', {}, head.map((cell) => make('th', { scope: 'col' }, cell)))),
     make('tbody', {}, rows.map(line))));

@@ -36,22 +36,31 @@ function headline() {
 }
 
 function facts() {
-  const { sent = 0, rejected = 0, failed = 0, unknown = 0 } = fleet.decisions;
+  const { sent = 0, delivered = 0, rejected = 0, failed = 0, expired_unsent: late = 0, unknown = 0 } = fleet.decisions;
   const decided = fleet.requests - fleet.repeats;
-  const lags = timeline.pieces.map(({ lag }) => lag).filter((lag) => lag !== undefined);
+  const highest = (name) => {
+    const values = timeline.pieces.map((piece) => piece[name]).filter((value) => value !== undefined);
+    return values.length > 0 ? whole(Math.max(...values)) : '–';
+  };
   const toProvider = fleet.latencies.find(({ stage }) => stage === 'request_to_provider');
-  const fact = (name, value, part = 0, all = 0) => make('div', {}, make('dt', {}, name), make('dd', {}, value,
-    part > 0 && all > 0 ? [' ', make('small', {}, percent(part / all))] : []));
+  const fact = (name, value, part = 0, all = 0, isBad = false) => make('div', {}, make('dt', {}, name),
+    make('dd', isBad && part > 0 ? { class: 'bad' } : {}, value,
+      part > 0 && all > 0 ? [' ', make('small', {}, percent(part / all))] : []));
+  const latency = (name) => toProvider ? `${short(toProvider[name])} ms` : '–';
   return make('dl', { class: 'facts' },
     fact('requests', whole(fleet.requests)),
-    fact('of them repeats', whole(fleet.repeats), fleet.repeats, fleet.requests),
     fact('sent', whole(sent)),
-    fact('rejected', whole(rejected), rejected, decided),
-    fact('failed', whole(failed), failed, decided),
+    fact('delivered', whole(delivered), delivered, sent),
+    fact('failed', whole(failed), failed, decided, true),
+    fact('expired unsent', whole(late), late, decided, true),
+    fact('most due sends', highest('dueSends')),
+    fact('to the provider, p99', latency('p99')),
     fact('outcome unknown', whole(unknown), unknown, sent + unknown),
+    fact('rejected', whole(rejected), rejected, decided),
+    fact('of them repeats', whole(fleet.repeats), fleet.repeats, fleet.requests),
     fact('dead letters', whole(fleet.deadLetters)),
-    fact('highest lag', lags.length > 0 ? whole(Math.max(...lags)) : '–'),
-    fact('to the provider, p50', toProvider ? `${short(toProvider.p50)} ms` : '–'));
+    fact('highest lag', highest('lag')),
+    fact('to the provider, p50', latency('p50')));
 }
 
 /** Warnings about missing or unreliable data. */
@@ -80,6 +89,20 @@ function doubts() {
 }
 
 document.querySelector('header').append(make('p', {}, headline()), facts(), ...doubts());
+
+// Incidents
+
+function incidentSection() {
+  const { incidents, omittedIncidents } = fleet;
+  if (incidents.length === 0) return section('Incidents', 'No outage, and no gap of a worker.');
+  const row = ({ event, detail, from, to, workers }) => [
+    time(from), to === undefined ? 'not over' : time(to), span((to ?? fleet.last) - from), event, list(workers), detail,
+  ];
+  section('Incidents',
+    'Each from the line that tells of it to the line that its fault is over, or without heartbeat of a worker.',
+    table('Incidents', ['from', 'to', 'how long', 'event', 'workers', 'of'], incidents.map(row), true),
+    omittedIncidents > 0 ? note(`${whole(omittedIncidents)} more are not shown.`) : []);
+}
 
 // Sections from heartbeats
 
@@ -156,7 +179,7 @@ function problemSection() {
   if (problems.length > 0) {
     const head = ['event', 'severity', 'lines', 'first', 'last', 'of'];
     parts.push(table('Warnings and errors', head, problems.map(({ event, severity, count, first, last, detail }) =>
-      [event, severity, whole(count), time(first), time(last), detail])));
+      [event, severity, whole(count), time(first), time(last), detail]), true));
   }
   section('Errors', parts.length === 0 ? 'No warning, no error, no retry.' :
     'Lines of warnings and errors that say the same, the gravest first.', ...parts);
@@ -184,6 +207,7 @@ function lineSection() {
     folded(table('Lines by event', ['event', 'lines'], fleet.events.map(({ name, sum }) => [name, whole(sum)]))));
 }
 
+if (fleet.entries > 0) incidentSection();
 if (fleet.heartbeats > 0) {
   trafficSection();
   barSection('Regions', 'Outcomes by the region of the recipient; XX is a region that the number does not tell.',
