@@ -173,6 +173,33 @@ import Verification
         #expect(summary.hasSuffix("paused: main 2/3"))
     }
 
+    @Test(arguments: ["open", "half_open"])
+    func `A provider whose circuit is not closed has no score`(breaker: String) throws {
+        let row = try screen([LogSample.Heartbeat(breaker: breaker).line(10)], at: 12).first { $0.hasPrefix("main") }
+        #expect(row?.hasSuffix(" 0") == true)
+        let closed = try screen([LogSample.Heartbeat().line(10)], at: 12).first { $0.hasPrefix("main") }
+        #expect(closed?.hasSuffix(" 90") == true)
+    }
+
+    @Test func `A policy that workers refused is told until they load another one`() throws {
+        func refused(_ worker: String) -> String {
+            LogSample.line(
+                11,
+                "policy.refused",
+                severity: "error",
+                #""worker.id":"\#(worker)","fault":"policy.yaml:7: version: is required""#
+            )
+        }
+        let lines = ["host-1", "host-2", "host-3"].map { LogSample.Heartbeat(worker: $0).line(10) }
+        let fault = "policy refused 2/3: policy.yaml:7: version: is required"
+        let all = lines + [refused("host-1"), refused("host-2")]
+        #expect(try screen(all, at: 12).contains(fault))
+        let summary = TopScreen(try fleet(all), tally: LineTally(), now: LogSample.time(12), isOver: false).summary
+        #expect(summary.hasSuffix(", \(fault)"))
+        let reloaded = ["host-1", "host-2"].map { LogSample.line(13, "policy.reloaded", #""worker.id":"\#($0)""#) }
+        #expect(try screen(all + reloaded, at: 14).allSatisfy { !$0.contains("refused 2/3") })
+    }
+
     @Test func `A provider that the next message asks again is told as half open and is no alarm`() throws {
         let heartbeats = [("host-1", "half_open"), ("host-2", "closed"), ("host-3", "closed")]
         let lines = heartbeats.map { LogSample.Heartbeat(worker: $0, breaker: $1).line(10) }

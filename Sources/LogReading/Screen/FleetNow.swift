@@ -46,6 +46,9 @@ package struct FleetNow {
     /// The last warning or error.
     private(set) var trouble: LogEntry?
 
+    /// The fault of the policy that a worker refused last, by the worker's name, until it loads another one.
+    private var refusedPolicies: [String: String] = [:]
+
     package init() {}
 
     /// Adds an entry; true when it is a heartbeat.
@@ -62,8 +65,14 @@ package struct FleetNow {
         // A report of suppressed lines adds nothing, and would hide the problem itself.
         if entry.severity >= .warning, entry.event != Problem.suppressed { trouble = entry }
         if entry.isWorkerEnd, let name = entry.worker { workers[name]?.hasStopped = true }
-        guard let stats = WorkerStats(entry) else { return false }
         let name = entry.worker ?? "worker"
+        switch entry.event {
+        case "policy.refused" where refusedPolicies.count < Self.mostWorkers:
+            refusedPolicies[name] = (entry.fields.text("fault") ?? "").cut(512)
+        case "policy.loaded", "policy.reloaded", "worker.started": refusedPolicies[name] = nil
+        default: break
+        }
+        guard let stats = WorkerStats(entry) else { return false }
         let heartbeat = Worker.Heartbeat(time: entry.time, stats: stats)
         if var worker = workers[name] {
             worker.recent.append(heartbeat)
@@ -79,7 +88,11 @@ package struct FleetNow {
 
     /// Removes workers that have been silent for long.
     package mutating func forget(at now: Timestamp) {
-        workers = workers.filter { now - $0.value.heardAt < max(Self.memory, $0.value.last.stats.believedInterval * 6) }
+        for (name, worker) in workers
+        where now - worker.heardAt >= max(Self.memory, worker.last.stats.believedInterval * 6) {
+            workers[name] = nil
+            refusedPolicies[name] = nil
+        }
     }
 }
 
@@ -103,6 +116,14 @@ extension FleetNow {
             for fault in Set(worker.last.stats.topicFaults) { counts[fault, default: 0] += 1 }
         }
         .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+    }
+
+    /// The faults of policies that live workers refused, with the number of workers of each.
+    func policyFaults(at now: Timestamp) -> [(fault: String, workers: Int)] {
+        let live = refusedPolicies.filter { name, _ in
+            workers[name].map { !$0.hasStopped && !$0.isSilent(at: now) } ?? false
+        }
+        return Dictionary(grouping: live.values) { $0 }.map { ($0.key, $0.value.count) }.sorted { $0.0 < $1.0 }
     }
 
     /// The latencies of the last minute by stage.
@@ -159,7 +180,8 @@ struct ProviderNow {
         workers += 1
         if provider.isPaused { pausing += 1 }
         if provider.isProbed { probing += 1 }
-        score = [score, provider.score].compactMap(\.self).min()
+        // Of an older worker the score goes on while its circuit is open.
+        score = [score, provider.isPaused || provider.isProbed ? 0 : provider.score].compactMap(\.self).min()
     }
 }
 

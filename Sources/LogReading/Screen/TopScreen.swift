@@ -26,7 +26,7 @@ package struct TopScreen {
     func layout(width: Int, height: Int) -> [ScreenLine] {
         guard fleet.newest != nil else { return [title, ScreenLine(), ScreenLine(expectation, .faint)] }
         // Reserve ten lines: the title, two lines of totals, three headers, three empty lines and the last line.
-        let faults = topicFaults.prefix(4).map { ScreenLine($0, .bad) }
+        let faults = faults.prefix(4).map { ScreenLine($0, .bad) }
         let free = max(3, height - 10 - faults.count)
         let providers = providerRows(most: max(2, free / 4))
         let rows = max(3, free / 2)
@@ -46,16 +46,17 @@ package struct TopScreen {
                 + (silent > 0 ? " (\(silent) silent)" : "") + ", "
                 + figures.map { "\($0.name) \($0.text)" }.joined(separator: ", ")
                 + (paused.isEmpty ? "" : ", paused: \(paused.joined(separator: " "))")
-                + topicFaults.map { ", \($0)" }.joined()
+                + faults.map { ", \($0)" }.joined()
         )
         return line.plain(width: .max)
     }
 
-    /// The faults of topics with their workers, such as "cannot publish to verification.deliveries (too few in sync)
-    /// 2/3".
-    private var topicFaults: [String] {
+    /// The faults of topics and policies with their workers, such as "cannot publish to verification.deliveries (too few
+    /// in sync) 2/3".
+    private var faults: [String] {
         let workers = fleet.live(at: now).count
         return fleet.topicFaults(at: now).map { "\($0.sentence) \($0.workers)/\(workers)" }
+            + fleet.policyFaults(at: now).map { "policy refused \($0.workers)/\(workers): \($0.fault)" }
     }
 
     /// The text before the first entry.
