@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Formats
+
+/// The toll-fraud brake of one tenant: from readings of verifications to blocks.
+///
+/// Narrow scopes are judged first, and the verifications that explain a trip count for no wider scope, nor for the same
+/// scope later.
+package struct Brake {
+    /// The time that evidence counts.
+    package static let window = Duration.seconds(3600)
+
+    /// The number of verifications in the last hour that the usual rate of a region stands for.
+    private static let weightOfUsual = 40.0
+
+    private struct Suspects {
+        /// The number of ranges or prefixes that can explain what a region lacks.
+        static let atMost = 16
+
+        var keys: Set<BrakeKey> = []
+        var weight = 0.0
+        var approved = 0
+    }
+
+    private let rules: BrakeRules
+    private var evidence: [BrakeKey: Evidence] = [:]
+    private var rows: [UUIDValue: Evidence.Row] = [:]
+
+    /// The values of `rows` in the order of their first reading.
+    private var order: ArraySlice<Evidence.Row> = []
+    private var touched: Set<BrakeKey> = []
+
+    /// By region, while the evidence stays the same.
+    private var suspects: [BrakeKey: Suspects] = [:]
+
+    /// The verdicts of probes within the window: true where a scope was opened.
+    private var verdicts: ArraySlice<(at: Timestamp, isOpen: Bool)> = []
+
+    /// Each scope that has ever tripped.
+    package private(set) var blocks: [BrakeKey: BrakeBlock] = [:]
+
+    package init(rules: BrakeRules) {
+        self.rules = rules
+    }
+
+    /// The number of verifications in the window.
+    package var verifications: Int { rows.count }
+
+    /// Takes a slice of verifications as they are at one of the ages, nil if they are younger than the first.
+    package mutating func read(_ samples: [ConversionSample], age: Int?, by baseline: some ConversionBaseline) {
+        for sample in samples {
+            guard let row = rows[sample.id] ?? begin(sample), !row.isUnsent else { continue }
+            switch sample.outcome {
+            case .unsent:
+                row.isUnsent = true
+                row.leave()
+            case .fraud:
+                set(row, weight: 1, isApproved: false)
+            case .open, .approved:
+                let part = age.map { baseline.curve(region: sample.region).parts[$0] } ?? 0
+                set(row, weight: part, isApproved: sample.outcome == .approved)
+            }
+        }
+    }
+
+    private mutating func begin(_ sample: ConversionSample) -> Evidence.Row? {
+        guard let beganAt = sample.id.version7Time else { return nil }
+        var scopes: [Evidence] = []
+        let keys = sample.keys
+        for key in keys {
+            if let known = evidence[key] {
+                scopes.append(known)
+            } else {
+                let new = Evidence(key, region: sample.region)
+                evidence[key] = new
+                scopes.append(new)
+            }
+        }
+        for scope in scopes where scope.key.scope == .range || scope.key.scope == .prefix {
+            scopes[0].narrow.insert(scope.key)
+            if scope.key.scope == .prefix { scope.range = sample.range.map { BrakeKey(.range, $0) } }
+        }
+        let row = Evidence.Row(sample.id, beganAt: beganAt, isConfirmed: sample.isConfirmed, scopes: scopes)
+        rows[sample.id] = row
+        order.append(row)
+        if !blocks.isEmpty { explain(row) }
+        return row
+    }
+
+    /// A verification of a scope in force is explained by it; in a half-open one it is a probe, too.
+    private mutating func explain(_ row: Evidence.Row) {
+        for scope in row.scopes where blocks[scope.key]?.isInForce == true {
+            row.explain(by: scope.key.scope)
+            blocks[scope.key]?.count(probe: row.beganAt)
+        }
+    }
+
+    private mutating func set(_ row: Evidence.Row, weight: Double, isApproved: Bool) {
+        let isNew = isApproved && !row.isApproved
+        guard row.set(weight: weight, isApproved: isApproved) else { return }
+        for scope in row.scopes {
+            touched.insert(scope.key)
+            if isNew, !blocks.isEmpty { blocks[scope.key]?.count(approvalOf: row.beganAt) }
+        }
+    }
+
+    /// Takes the number of requests that workers have refused because of a block.
+    package mutating func count(refused requests: Int, by key: BrakeKey, at time: Timestamp) {
+        blocks[key]?.count(refused: requests, at: time)
+    }
+
+    /// Judges the scopes with new evidence and moves blocks on; returns the blocks that have changed.
+    package mutating func judge(at now: Timestamp, by baseline: some ConversionBaseline) -> [BrakeBlock] {
+        forget(before: now - Self.window)
+        suspects.removeAll(keepingCapacity: true)
+        var changed = advance(to: now)
+        for scope in BrakeScope.allCases {
+            for key in touched where key.scope == scope && blocks[key]?.isInForce != true {
+                guard let found = evidence[key], let shortfall = shortfall(of: found, at: now, by: baseline) else {
+                    continue
+                }
+                guard exceeds(shortfall, scope) else { continue }
+                trip(found, shortfall, at: now)
+                changed.insert(key)
+            }
+        }
+        touched.removeAll(keepingCapacity: true)
+        return changed.compactMap { blocks[$0] }.sorted { ($0.key.scope, $0.key.value) < ($1.key.scope, $1.key.value) }
+    }
+
+    private mutating func advance(to now: Timestamp) -> Set<BrakeKey> {
+        var changed: Set<BrakeKey> = []
+        while let verdict = verdicts.first, verdict.at < now - Self.window { verdicts.removeFirst() }
+        for (key, before) in blocks where blocks[key]?.advance(to: now, rules: rules) == true {
+            changed.insert(key)
+            guard before.state == .halfOpen, let after = blocks[key]?.state, after != .halfOpen else { continue }
+            verdicts.append((now, after == .ended))
+        }
+        return changed
+    }
+
+    /// The probes that a tenant lets through in a minute: fewer while nearly all of them fail.
+    package var probesPerMinute: Int {
+        let opened = verdicts.count { $0.isOpen }
+        return verdicts.count - opened > 4 + 2 * opened ? 2 : 10
+    }
+
+    private mutating func trip(_ found: Evidence, _ shortfall: Shortfall, at now: Timestamp) {
+        if blocks[found.key] == nil {
+            blocks[found.key] = BrakeBlock(found.key, region: found.region, shortfall: shortfall, rules: rules, at: now)
+        } else {
+            blocks[found.key]?.trip(shortfall, rules: rules, at: now)
+        }
+        for row in found.rows { row.explain(by: found.key.scope) }
+        found.rows.removeAll()
+        suspects[BrakeKey(region: found.region)] = nil
+    }
+
+    private func exceeds(_ shortfall: Shortfall, _ scope: BrakeScope) -> Bool {
+        shortfall.exceeds(scope.threshold, sensitivity: rules.sensitivity)
+    }
+
+    /// The evidence of a scope; nil if its region's volume excludes an attack.
+    private mutating func shortfall(
+        of found: Evidence,
+        at now: Timestamp,
+        by baseline: some ConversionBaseline
+    ) -> Shortfall? {
+        switch found.key.scope {
+        case .ip:
+            return Shortfall(expected: 0.5 * found.weight, observed: found.approved)
+        case .prefix, .range:
+            let usual = baseline.rate(region: found.region, isConfirmed: false)
+            let rate = min(usual.value, rateOfOthers(than: found, usual: usual, at: now, by: baseline).value)
+            return Shortfall(expected: rate * found.weight, observed: found.approved)
+        case .region:
+            guard isSurplus(found, of: 3, at: now, by: baseline) else { return nil }
+            let confirmed = baseline.rate(region: found.region, isConfirmed: true).value * found.confirmedWeight
+            let others = baseline.rate(region: found.region, isConfirmed: false).value
+            let observed = found.confirmedApproved + found.approved
+            let whole = Shortfall(expected: confirmed + others * found.weight, observed: observed)
+            guard exceeds(whole, .region) else { return whole }
+            let suspects = suspects(in: found, by: baseline)
+            return Shortfall(
+                expected: confirmed + others * (found.weight - suspects.weight),
+                observed: observed - suspects.approved
+            )
+        }
+    }
+
+    /// The rate of the region's other unconfirmed people in the window: in an outage all convert badly, and none trips.
+    ///
+    /// An attack by several ranges or prefixes at once would lower the rate that each is compared with; where the region has more
+    /// traffic than usual, those are left out.
+    private mutating func rateOfOthers(
+        than found: Evidence,
+        usual: ApprovalRate,
+        at now: Timestamp,
+        by baseline: some ConversionBaseline
+    ) -> ApprovalRate {
+        guard let region = evidence[BrakeKey(region: found.region)] else { return usual }
+        var (weight, approved) = (region.weight - found.weight, region.approved - found.approved)
+        if isSurplus(region, of: 1.5, at: now, by: baseline) {
+            let suspects = suspects(in: region, by: baseline)
+            weight -= suspects.weight
+            approved -= suspects.approved
+            if suspects.keys.contains(found.key) || found.range.map(suspects.keys.contains) ?? false {
+                weight += found.weight
+                approved += found.approved
+            }
+        }
+        return ApprovalRate(
+            approved: max(0, Double(approved)),
+            of: max(0, weight),
+            parent: usual,
+            weight: Self.weightOfUsual
+        )
+    }
+
+    /// A few ranges and prefixes that are about to explain what their region lacks; of many, none is an explanation.
+    private mutating func suspects(in region: Evidence, by baseline: some ConversionBaseline) -> Suspects {
+        if let known = suspects[region.key] { return known }
+        let rate = baseline.rate(region: region.region, isConfirmed: false).value
+        let narrow = region.narrow.compactMap { evidence[$0] }.filter { $0.isSuspect(at: rate) }
+        var found = Suspects()
+        for scope in [BrakeScope.range, .prefix] {
+            let new = narrow.filter { $0.key.scope == scope && !($0.range.map(found.keys.contains) ?? false) }
+            if new.count > Suspects.atMost { continue }
+            for suspect in new {
+                found.weight += suspect.weight
+                found.approved += suspect.approved
+                found.keys.insert(suspect.key)
+            }
+        }
+        suspects[region.key] = found
+        return found
+    }
+
+    /// An attack adds traffic and an outage does not.
+    private func isSurplus(
+        _ region: Evidence,
+        of usual: Double,
+        at now: Timestamp,
+        by baseline: some ConversionBaseline
+    ) -> Bool {
+        Double(region.verifications) > usual * baseline.usualVolume(region: region.region, at: now) + 30
+    }
+
+    private mutating func forget(before end: Timestamp) {
+        while let row = order.first, row.beganAt < end {
+            order.removeFirst()
+            rows[row.id] = nil
+            row.leave()
+            for scope in row.scopes {
+                if scope.rows.first === row { scope.rows.removeFirst() }
+                if scope.rows.isEmpty {
+                    evidence[scope.key] = nil
+                    row.scopes[0].narrow.remove(scope.key)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Formats
+
+/// A scope that has tripped: blocked for a time, then half open for probes, then ended.
+package struct BrakeBlock: Sendable, Equatable {
+    package enum State: String, Sendable {
+        case blocked
+        case halfOpen = "half_open"
+        case ended
+    }
+
+    /// The probes that a half-open scope lets through.
+    package static let probes = 6
+
+    /// The approvals among them that end the block.
+    package static let approvalsToEnd = 2
+
+    /// The least time between two probes of a scope.
+    package static let probeInterval = Duration.seconds(5)
+
+    /// The time of a round of probes.
+    static let probeTime = Duration.seconds(90)
+
+    package let key: BrakeKey
+    package let region: String
+    package private(set) var state = State.blocked
+    package private(set) var beganAt: Timestamp
+
+    /// The end of the block, or the time since which it is half open or ended.
+    package private(set) var changesAt: Timestamp
+
+    /// The number of blocks, each within a day of the one before.
+    package private(set) var trips = 1
+
+    /// The evidence of the last trip.
+    package private(set) var shortfall: Shortfall
+    package private(set) var probesSent = 0
+    package private(set) var probesApproved = 0
+
+    /// The requests that were refused since the last transition, and the time of the last.
+    package private(set) var refused = 0
+    private var refusedAt: Timestamp
+
+    /// The time that the scope is blocked before it lets probes through.
+    package private(set) var length: Duration
+
+    init(_ key: BrakeKey, region: String, shortfall: Shortfall, rules: BrakeRules, at now: Timestamp) {
+        self.key = key
+        self.region = region
+        self.shortfall = shortfall
+        beganAt = now
+        refusedAt = now
+        length = rules.block(trips: 1)
+        changesAt = now + length
+    }
+
+    /// True while the scope's rows are explained by its trip.
+    var isInForce: Bool { state != .ended }
+
+    mutating func trip(_ shortfall: Shortfall, rules: BrakeRules, at now: Timestamp) {
+        trips = state == .ended && now - changesAt > BrakeRules.memory ? 1 : trips + 1
+        self.shortfall = shortfall
+        length = rules.block(trips: trips)
+        state = .blocked
+        beganAt = now
+        changesAt = now + length
+        refused = 0
+    }
+
+    /// Counts a verification that began while the scope was half open.
+    mutating func count(probe time: Timestamp) {
+        if state == .halfOpen, time >= changesAt { probesSent += 1 }
+    }
+
+    mutating func count(refused requests: Int, at time: Timestamp) {
+        refused += requests
+        refusedAt = max(refusedAt, time)
+    }
+
+    mutating func count(approvalOf time: Timestamp) {
+        if state == .halfOpen, time >= changesAt { probesApproved += 1 }
+    }
+
+    /// Makes the transition that is due; true if there was one.
+    ///
+    /// A half-open scope without enough probes for a verdict ends when nobody was refused for as long as it was blocked.
+    mutating func advance(to now: Timestamp, rules: BrakeRules) -> Bool {
+        switch state {
+        case .blocked where now >= changesAt:
+            state = .halfOpen
+            changesAt = now
+            (probesSent, probesApproved, refused) = (0, 0, 0)
+        case .halfOpen where probesApproved >= Self.approvalsToEnd:
+            end(at: now)
+        case .halfOpen where probesSent >= Self.probes && now - changesAt >= Self.probeTime:
+            if probesApproved == 0 {
+                trip(Shortfall(expected: shortfall.expected, observed: 0), rules: rules, at: now)
+            } else {
+                changesAt = now
+                (probesSent, probesApproved) = (0, 0)
+            }
+        case .halfOpen where probesSent < Self.probes && now - max(changesAt, refusedAt) >= length:
+            end(at: now)
+        default:
+            return false
+        }
+        return true
+    }
+
+    private mutating func end(at now: Timestamp) {
+        state = .ended
+        changesAt = now
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+
+/// The set of verifications that the toll-fraud brake judges together, from the narrowest to the widest.
+///
+/// A scope that trips takes its verifications out of every wider one, so that one prefix cannot close a country.
+package enum BrakeScope: String, Sendable, Hashable, CaseIterable, Comparable {
+    /// An IPv4 address, or the first 64 bits of an IPv6 address.
+    case ip
+
+    /// Numbers that differ in the last four digits.
+    case prefix
+
+    /// Numbers that differ in the last six digits: a carrier's block.
+    case range
+
+    case region
+
+    /// The evidence that trips a scope.
+    package struct Threshold: Sendable, Equatable {
+        /// The least surprise, in nats: a chance of e^-need that so few approve by accident.
+        package let need: Double
+
+        /// The least number of expected approvals.
+        package let minimum: Double
+
+        /// Expected approvals divided by observed ones, at least.
+        package let ratio: Double
+    }
+
+    package var threshold: Threshold {
+        switch self {
+        case .ip, .prefix: Threshold(need: 9.2, minimum: 4, ratio: 4)
+        case .range: Threshold(need: 11.5, minimum: 6, ratio: 3)
+        case .region: Threshold(need: 13.8, minimum: 10, ratio: 2)
+        }
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.order < right.order }
+
+    private var order: Int {
+        switch self {
+        case .ip: 0
+        case .prefix: 1
+        case .range: 2
+        case .region: 3
+        }
+    }
+}
+
+/// One prefix, range, region or client of a tenant.
+package struct BrakeKey: Sendable, Hashable {
+    package let scope: BrakeScope
+
+    /// The keyed digest of digits or address; of a region, the bytes of its name.
+    package let value: Int64
+
+    package init(_ scope: BrakeScope, _ value: Int64) {
+        self.scope = scope
+        self.value = value
+    }
+
+    package init(region: String) {
+        self.init(.region, region.utf8.prefix(8).reduce(0) { $0 << 8 | Int64($1) })
+    }
+}

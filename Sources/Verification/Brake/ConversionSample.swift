@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Formats
+
+/// A verification as the conversion reader sees it at one reading.
+package struct ConversionSample: Sendable, Equatable {
+    package enum Outcome: Sendable, Equatable {
+        /// Not approved yet, or never.
+        case open
+        case approved
+
+        /// No message has left: nothing can be approved.
+        case unsent
+
+        /// The provider called it fraud: it counts as mature and not approved.
+        case fraud
+    }
+
+    package let id: UUIDValue
+    package let region: String
+    package let client: Int64?
+    package let prefix: Int64?
+    package let range: Int64?
+    package let isConfirmed: Bool
+    package let outcome: Outcome
+
+    package init(
+        id: UUIDValue,
+        region: String,
+        client: Int64?,
+        prefix: Int64?,
+        range: Int64?,
+        isConfirmed: Bool,
+        outcome: Outcome
+    ) {
+        self.id = id
+        self.region = region
+        self.client = client
+        self.prefix = prefix
+        self.range = range
+        self.isConfirmed = isConfirmed
+        self.outcome = outcome
+    }
+
+    /// The keys of the scopes that judge the verification; confirmed people are judged by region alone.
+    var keys: [BrakeKey] {
+        var keys = [BrakeKey(region: region)]
+        if isConfirmed { return keys }
+        if let range { keys.append(BrakeKey(.range, range)) }
+        if let prefix { keys.append(BrakeKey(.prefix, prefix)) }
+        if let client { keys.append(BrakeKey(.ip, client)) }
+        return keys
+    }
+}
