@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 // Rate limits: checked last, so that they count only requests that every other rule admits.
 extension IntakeDecision {
     /// Counts a request in all its windows, or refuses it and counts it in none.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
+
 // Decisions that create no verification.
 extension IntakeDecision {
     mutating func answer(
