@@ -23,7 +23,8 @@ enum CatalogueCheck {
             return "no time: \(line)"
         }
         guard Array(object.members.map(\.name).prefix(4)) == common else { return "another order: \(line)" }
-        for member in object.members.dropFirst(4) {
+        guard case .string? = object["worker.id"] else { return "no worker: \(line)" }
+        for member in object.members.dropFirst(4) where member.name != "worker.id" {
             guard let field = LogField(rawValue: member.name), event.fields.contains(field) || field == .truncated
             else {
                 return "no field of the catalogue: \(member.name) in \(line)"

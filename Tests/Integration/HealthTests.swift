@@ -54,6 +54,24 @@ extension Scenarios {
             }
         }
 
+        @Test func `one message shows that the only provider is dead, and the worker stays ready`() async throws {
+            try await TestFleet.with { fleet in
+                // Nothing listens on this port.
+                try fleet.configure("baseURL: \"http://", "baseURL: \"http://127.0.0.1:1/")
+                let worker = try await fleet.startWorker(["WORKER_HEALTH_PATH": fleet.folder["health"]])
+                let request = TestRequest(phoneNumber: Numbers.one())
+                try await fleet.send(request)
+                #expect(try await fleet.event(of: request).answer == Answer("failed", "provider_unavailable"))
+                #expect(worker.logged.count { $0 == "provider.paused" } == 1)
+                #expect(worker.logged.count { $0 == "route.dead" } == 1)
+                try await eventually("health names the provider") {
+                    let program = try Program(["health", "--path", fleet.folder["health"]], folder: fleet.folder)
+                    guard try await program.exit() == .code(0) else { return false }
+                    return program.lines.joined().contains("at work, no provider accepts: main (connection_refused)")
+                }
+            }
+        }
+
         @Test func `a worker one of whose brokers is away names the partition, until the broker is back`() async throws
         {
             try await TestFleet.with(brokers: 3, needsMock: true) { fleet in

@@ -170,7 +170,7 @@ import Verification
             seconds,
             "provider.\(event)",
             severity: event == "paused" ? "warning" : "notice",
-            #""worker.id":"\(worker)","provider":"main","error_code":"timeout""#
+            #""worker.id":"\#(worker)","provider":"main","error_code":"timeout""#
         )
     }
 

@@ -12,9 +12,9 @@ struct ReportCommand: ParsableCommand {
         commandName: "report",
         abstract: "Makes one HTML page with charts from workers' logs.",
         discussion: """
-            It shows throughput, outcomes by region and by provider, latencies, lag,
-            refusals by reason, unknown outcomes, paused providers, errors and
-            workers. The page needs nothing from outside and holds nothing but what the
+            It shows incidents first, then throughput, outcomes by region and by
+            provider, latencies, lag, refusals by reason, unknown outcomes, paused
+            providers, errors and workers. The page needs nothing from outside and holds nothing but what the
             lines say. Logs must be in format json or otel (log.format), at level info
             or below; lines of other programs and broken ones are counted and skipped,
             and a log without an entry is named and left out. Several logs are merged by
