@@ -61,7 +61,7 @@ import Verification
                 let results = swept.map { SendResult($0, .sent) }
                 let events = try await step("record") { try await ledger.record(results) }.outbox
                 #expect(events.count == size)
-                try await ledger.published(events)
+                _ = try await ledger.publishAll(events)
                 let receipts = swept.map { ReceivedReceipt(.of($0, .delivered)) }
                 let told = try await step("receive") { try await ledger.receive(receipts, deadLetters: []) }.outbox
                 #expect(told.count == size)

@@ -20,7 +20,9 @@ extension IntakeDecision {
             return
         }
         if let id = known.verificationID, let current = verifications[id] {
-            let original = known.reason ?? current.reason
+            // A request that waited for a send has that send's outcome.
+            let isOver = known.reason == SuppressionReason.sendPending.rawValue && !current.sendOpen
+            let original = isOver ? current.reason : known.reason ?? current.reason
             let rule = known.rule ?? "request_id"
             publish(candidate, current, status: known.status, reason: .repeated, originalReason: original, rule: rule)
         } else if let status = known.status {

@@ -43,6 +43,7 @@ import Verification
                 },
                 "app": try tenant { $0.appVerification = .on(required: true, minimumScore: 0.5) },
                 "off": try tenant { $0.appVerification = .off },
+                "window": try tenant { _ in },
                 "recipient": try tenant { $0.limits.perRecipient = once },
                 "ip": try tenant { $0.limits.perIP = once },
                 "tenant": try tenant { $0.limits.perTenant = once },
@@ -88,8 +89,8 @@ import Verification
     private static func visitSlots(_ desk: inout RuleDesk, _ seen: inout [String]) async throws {
         #expect(try await desk.ask(settle: nil) { $0.id = "known" } == "send 1 of code 1")
         seen.append(try await desk.ask())
-        #expect(try await desk.ask { $0.purpose = .accountLink } == "send 1 of code 1")
-        seen.append(try await desk.ask { $0.purpose = .accountLink })
+        #expect(try await desk.ask { $0.tenant = "window" } == "send 1 of code 1")
+        seen.append(try await desk.ask { $0.tenant = "window" })
         seen.append(try await desk.ask { $0.id = "known" })
         seen.append(
             try await desk.ask {

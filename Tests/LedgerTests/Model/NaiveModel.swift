@@ -104,6 +104,9 @@ struct NaiveModel: Sendable {
         let status = verifications[index].status ?? "suppressed"
         var event = tell(index, request.id, answer.status ?? status, "duplicate_request", now)
         event.originalReason = answer.reason ?? verifications[index].reason
+        if answer.reason == "send_pending", !verifications[index].isOpen {
+            event.originalReason = verifications[index].reason
+        }
         return .event(event)
     }
 

@@ -171,7 +171,7 @@ import Verification
             let told = try await worker.intake(.people(2, round: 1, at: try await worker.now())).outbox
             #expect(told.map(\.sequence) == [1, 1])
             #expect(try await worker.settle(claims, .sent).outbox.isEmpty)
-            #expect(try await worker.ledger.publishAll(told).map(\.sequence) == [1, 1, 2, 2])
+            #expect(try await worker.ledger.publishAll(told).map(\.sequence) == [1, 1, 2, 2, 3, 3])
         }
     }
 

@@ -12,11 +12,14 @@ struct GoldenStory {
     static let sendID = "0193a5b0-1c40-7b11-9d22-33e44f556a77"
     private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    /// Cases of refused messages from a version in which they opened a window and counted as sends.
-    static let superseded: Set<String> = ["failed: refused", "failed: fraud"]
+    /// Cases from versions in which refused messages opened a window and counted as sends, links and pushes had a code,
+    /// and the refusal of a locked person named no verification.
+    static let superseded: Set<String> = [
+        "failed: refused", "failed: fraud", "sent: e-mail link", "sent: push", "rejected: locked",
+    ]
 
     /// Fields that events have had since later than v1's first: a case from before lacks them.
-    static let later: Set<String> = ["ce_requestid"]
+    static let later: Set<String> = ["ce_requestid", "retryAfter"]
 
     /// All other cases of `events.json`, in its order.
     private(set) var cases: [String] = []
@@ -34,8 +37,11 @@ struct GoldenStory {
         ended()
         settled([
             ("failed: refused, no window", .failed(.providerRefused)),
-            ("failed: fraud, no window", .failed(.fraudBlocked)),
+            ("failed: fraud, no window", .failed(.fraudBlocked)), ("failed: no route", .failed(.noRoute)),
         ])
+        withoutCode()
+        waiting()
+        refusedForNow()
     }
 
     private static var tables: DecisionTables {
@@ -50,11 +56,18 @@ struct GoldenStory {
     private static func request(
         _ id: String = "r1",
         offset: Int64 = 0,
-        number: String = "+4915123456789"
-    )
-        -> InboundRecord
-    {
-        let plain = InboundRecord.request(id: id, phoneNumber: number, offset: offset, at: .test)
+        number: String = "+4915123456789",
+        purpose: String = "sign_in",
+        more: String = ""
+    ) -> InboundRecord {
+        let plain = InboundRecord.request(
+            id: id,
+            phoneNumber: number,
+            purpose: purpose,
+            offset: offset,
+            at: .test,
+            more: more
+        )
         return InboundRecord(
             topic: plain.topic,
             partition: plain.partition,
@@ -141,10 +154,6 @@ struct GoldenStory {
         note("sent: duplicate request", tables.intake(Self.request(offset: 2)).outbox, of: claim)
         let other = Self.request(offset: 3, number: "+4915123456780")
         note("rejected: request id conflict", tables.intake(other).outbox, of: claim)
-        guard let verification = tables.verifications.keys.first else { return }
-        for _ in 0..<5 { tables.guessWrong(verification) }
-        tables.now = tables.now + .seconds(61)
-        note("rejected: locked", tables.intake(Self.request("r3", offset: 4)).outbox, of: claim)
     }
 
     private mutating func refused() {
@@ -164,15 +173,49 @@ struct GoldenStory {
     }
 
     private mutating func channels() {
-        let records: [(String, InboundRecord)] = [
-            ("sent: e-mail link", .email(id: "r1", at: .test)), ("sent: push", .push(id: "r1", at: .test)),
-            ("sent: test number", Self.request(number: "+16505550123")),
-        ]
+        sent([("sent: test number", Self.request(number: "+16505550123"))])
+    }
+
+    private mutating func withoutCode() {
+        sent([
+            ("sent: e-mail link, no code", .email(id: "r1", at: .test)),
+            ("sent: e-mail code", .email(id: "r1", actionCode: nil, at: .test)),
+            ("sent: push, no code", .push(id: "r1", at: .test)),
+        ])
+    }
+
+    private mutating func sent(_ records: [(String, InboundRecord)]) {
         for (name, record) in records {
             var tables = Self.tables
             guard let claim = tables.intake(record).sends.first else { continue }
             note(name, tables.settle(claim, .sent).outbox, of: claim)
         }
+    }
+
+    /// Adds the cases of a request that comes while an earlier message has not left, and of a repeat after its failure.
+    private mutating func waiting() {
+        let subject = #","subject":"user-1""#
+        var tables = Self.tables
+        guard let claim = tables.intake(Self.request(more: subject)).sends.first else { return }
+        note("suppressed: send pending", tables.intake(Self.request("r2", offset: 1)).outbox, of: claim)
+        let outcome = tables.settle(claim, .failed(.providerRefused)).outbox
+        note("failed: with a subject", Array(outcome.prefix(1)), of: claim)
+        note("failed: of a request that waits", outcome, of: claim)
+        note("failed: duplicate request", tables.intake(Self.request(offset: 2, more: subject)).outbox, of: claim)
+    }
+
+    /// Adds the cases of refusals that end at a known time.
+    private mutating func refusedForNow() {
+        var tables = Self.tables
+        guard let claim = tables.intake(Self.request()).sends.first else { return }
+        _ = tables.settle(claim, .sent)
+        for _ in 0..<5 { tables.guessWrong(claim.reference.verificationID) }
+        tables.now = tables.now + .seconds(61)
+        note("rejected: locked, by a verification", tables.intake(Self.request("r2", offset: 1)).outbox, of: claim)
+        note("rejected: duplicate request", tables.intake(Self.request("r2", offset: 2)).outbox, of: claim)
+        var limited = DecisionTables { $0.limits.perRecipient = [RateLimit(count: 1, per: .seconds(60))] }
+        let other = Self.request("r2", offset: 1, purpose: "sign_up")
+        note("rejected: quota", limited.intake(Self.request(), other).outbox)
     }
 
     private mutating func ended() {

@@ -220,7 +220,7 @@ import Testing
         #expect(again.text("originalReason") == "send_pending")
         tables.settle(claim, .failed(.providerRefused))
         let late = try #require(tables.intake(.request(id: "r2", offset: 4, at: tables.now)).events.first)
-        #expect(late.status == "failed" && late.text("originalReason") == "send_pending")
+        #expect(late.status == "failed" && late.text("originalReason") == "provider_refused")
     }
 
     @Test func `several recipients of one batch do not disturb each other`() throws {
