@@ -14,13 +14,14 @@ struct ReportCommand: ParsableCommand {
         discussion: """
             It shows incidents first, then throughput, outcomes by region and by
             provider, latencies, lag, refusals by reason, unknown outcomes, paused
-            providers, errors and workers. The page needs nothing from outside and holds nothing but what the
-            lines say. Logs must be in format json or otel (log.format), at level info
-            or below; lines of other programs and broken ones are counted and skipped,
-            and a log without an entry is named and left out. Several logs are merged by
-            time, in bounded memory. Those that come one after the other, as pods' do,
-            keep their times as well; for the lag of all workers together they have to
-            be sorted, which sort does in format json and not in otel.
+            providers, errors and workers. The page needs nothing from outside and holds
+            nothing but what the lines say. Logs must be in format json or otel
+            (log.format), at level info or below; lines of other programs and broken
+            ones are counted and skipped, and a log without an entry is named and left
+            out. Several logs are merged by time, in bounded memory. Those that come one
+            after the other, as pods' do, keep their times as well; for the lag of all
+            workers together they have to be sorted, which sort does in format json and
+            not in otel.
 
               code-courier report worker-*.log --output report.html
               journalctl -u 'code-courier@*' -o cat | code-courier report - > r.html
