@@ -99,7 +99,7 @@ function incidentSection() {
     time(from), to === undefined ? 'not over' : time(to), span((to ?? fleet.last) - from), event, list(workers), detail,
   ];
   section('Incidents',
-    'Each from the line that tells of it to the line that its fault is over, or without heartbeat of a worker.',
+    'Each from the line of its beginning to that of its end. A time without heartbeats of a worker is one, too.',
     table('Incidents', ['from', 'to', 'how long', 'event', 'workers', 'of'], incidents.map(row), true),
     omittedIncidents > 0 ? note(`${whole(omittedIncidents)} more are not shown.`) : []);
 }
