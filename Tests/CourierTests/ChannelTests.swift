@@ -37,7 +37,7 @@ import Verification
         try await MemoryWorker.with([text], journal: journal) { worker in
             worker.source.add(records: [.email(id: "r1", at: .now), .push(id: "r2", offset: 1, at: .now)])
             try await worker.settle(events: 2)
-            #expect(worker.sink.answers == ["failed provider_unavailable", "failed provider_unavailable"])
+            #expect(worker.sink.answers == ["failed no_route", "failed no_route"])
         }
         #expect(text.messages.isEmpty)
     }
