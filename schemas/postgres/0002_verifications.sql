@@ -51,7 +51,6 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     max_sends smallint NOT NULL,
     code_length smallint,              -- NULL for a push, of which nothing is typed
     fictional boolean NOT NULL DEFAULT false, -- the recipient is a test number
-    link boolean NOT NULL DEFAULT false, -- the newest message holds a link
     request_id text NOT NULL,          -- of the request that began it
     tenant text NOT NULL,
     purpose text NOT NULL,

@@ -13,7 +13,7 @@ extension PostgresLedger {
                 v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
                 v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
-                v.used_providers, v.reason, v.waiting, v.link
+                v.used_providers, v.reason, v.waiting
             FROM (SELECT unnest($1::uuid[]) AS id) AS u JOIN courier.verification v ON v.id = u.id
             ORDER BY v.id
             FOR UPDATE OF v
@@ -65,7 +65,7 @@ extension PostgresLedger {
                 id, tenant, purpose, channel, subject, fingerprint, region, masked, sealed, seal_key, code_key,
                 hash_key, generation, code_hash, code_length, state, status, checks_used, max_checks, sends_used,
                 max_sends, send_open, sequence, resend_after, expires_at, due_at, policy_version,
-                request_id, fictional, short_hash, short_until, used_providers, pack, waiting, link
+                request_id, fictional, short_hash, short_until, used_providers, pack, waiting
             )
             SELECT
                 unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
@@ -76,7 +76,7 @@ extension PostgresLedger {
                 unnest($23::int4[]), unnest($24::timestamptz[]), unnest($25::timestamptz[]),
                 unnest($25::timestamptz[]), unnest($26::text[]), unnest($27::text[]), unnest($28::bool[]),
                 unnest($29::bytea[]), unnest($30::timestamptz[]), unnest($31::text[]), unnest($32::int8[]),
-                unnest($33::text[]), unnest($34::bool[])
+                unnest($33::text[])
             """,
             [
                 .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.tenant)),
@@ -95,7 +95,7 @@ extension PostgresLedger {
                 .texts(rows.map(\.requestID)), .bools(rows.map(\.isFictional)),
                 .bytesArray(rows.map(\.shortCode?.hash)), .timestamps(rows.map(\.shortCode?.until.microseconds)),
                 .texts(rows.map(\.usedProvidersText)), .int64s(rows.map { $0.sequence > 0 ? pack.id : nil }),
-                .texts(rows.map(\.waitingText)), .bools(rows.map(\.hasLink)),
+                .texts(rows.map(\.waitingText)),
             ]
         )
     }
@@ -151,7 +151,6 @@ extension PostgresLedger {
                 policy_version = u.policy_version,
                 state = u.state, short_hash = u.short_hash, short_until = u.short_until,
                 used_providers = u.used_providers, reason = u.reason, waiting = u.waiting,
-                link = u.link,
                 pack = CASE WHEN u.sequence > v.sequence THEN coalesce(u.pack, v.pack) ELSE v.pack END,
                 sealed = CASE u.state WHEN 'live' THEN v.sealed END,
                 ended_at = CASE WHEN u.state = 'expired' THEN coalesce(v.ended_at, clock_timestamp())
@@ -167,7 +166,7 @@ extension PostgresLedger {
                     unnest($14::text[]) AS policy_version, unnest($15::text[]) AS state,
                     unnest($16::bytea[]) AS short_hash, unnest($17::timestamptz[]) AS short_until,
                     unnest($18::text[]) AS used_providers, unnest($19::int8[]) AS pack, unnest($20::text[]) AS reason,
-                    unnest($21::text[]) AS waiting, unnest($22::bool[]) AS link
+                    unnest($21::text[]) AS waiting
             ) AS u
             WHERE v.id = u.id
             """,
@@ -182,7 +181,7 @@ extension PostgresLedger {
                 .texts(rows.map(\.state.rawValue)), .bytesArray(rows.map(\.shortCode?.hash)),
                 .timestamps(rows.map(\.shortCode?.until.microseconds)), .texts(rows.map(\.usedProvidersText)),
                 .int64s(rows.map { pack.id(for: $0.id) }), .texts(rows.map(\.reason)),
-                .texts(rows.map(\.waitingText)), .bools(rows.map(\.hasLink)),
+                .texts(rows.map(\.waitingText)),
             ]
         )
     }
@@ -227,7 +226,6 @@ extension StoredVerification {
             expiresAt: try Timestamp(row, 24),
             policyVersion: try row.text(25),
             isFictional: try row.bool(27),
-            hasLink: try row.bool(33),
             usedProviders: providers.used,
             optedOutAt: providers.optedOutAt
         )

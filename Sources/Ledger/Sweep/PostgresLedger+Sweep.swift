@@ -125,7 +125,7 @@ extension PostgresLedger {
             var (over, others) = ([StoredVerification](), [VerificationID]())
             let now = try answers[1].clock()
             for row in answers[0] {
-                let due = try Timestamp(row, 34)
+                let due = try Timestamp(row, 33)
                 oldest = min(oldest ?? due, due)
                 let verification = try [row].mapKnown { try StoredVerification($0) }.first
                 if let verification, !verification.sendOpen, verification.expiresAt <= now {
@@ -154,7 +154,7 @@ extension PostgresLedger {
                 v.seal_key, v.code_key, v.hash_key, v.generation, v.code_hash, v.code_length, v.state, v.status,
                 v.checks_used, v.max_checks, v.sends_used, v.max_sends, v.send_open, v.sequence, v.resend_after,
                 v.expires_at, v.policy_version, v.request_id, v.fictional, v.short_hash, v.short_until,
-                v.used_providers, v.reason, v.waiting, v.link, v.due_at
+                v.used_providers, v.reason, v.waiting, v.due_at
             FROM courier.verification v
             WHERE v.ended_at IS NULL AND v.due_at <= statement_timestamp()
               AND v.due_at >= coalesce($2::timestamptz, '-infinity')

@@ -55,11 +55,9 @@ extension DeliveryEvent {
 
     private func writeVerification(_ event: inout JSONWriter) {
         guard let verification else { return }
-        if let length = verification.codeLength {
-            event.object("code") { code in
-                code.member("length", Int(length))
-                code.member("generation", verification.generation)
-            }
+        event.object("code") { code in
+            code.member("length", ifPresent: verification.codeLength.map { Int($0) })
+            code.member("generation", verification.generation)
         }
         event.member("resendAfter", verification.resendAfter.rfc3339)
         event.member("expiresAt", verification.expiresAt.rfc3339)

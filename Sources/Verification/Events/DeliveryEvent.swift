@@ -44,7 +44,6 @@ struct DeliveryEvent: Sendable, Equatable {
     struct Verification: Sendable, Equatable {
         let id: VerificationID
         let sequence: Int32
-        /// The number of digits to type; nil for a message with a link, and for a push.
         let codeLength: Int16?
         let generation: Int32
         let resendAfter: Timestamp
@@ -118,7 +117,7 @@ struct DeliveryEvent: Sendable, Equatable {
         self.verification = Verification(
             id: verification.id,
             sequence: verification.sequence,
-            codeLength: verification.hasLink ? nil : verification.codeLength,
+            codeLength: verification.codeLength,
             generation: verification.generation,
             resendAfter: verification.resendAfter,
             expiresAt: verification.expiresAt,

@@ -46,8 +46,7 @@ extension IntakeDecision {
             resendAfter: facts.now,
             expiresAt: facts.now + validity,
             policyVersion: policy.version,
-            isFictional: passed.testNumber != nil,
-            hasLink: request.hasLink
+            isFictional: passed.testNumber != nil
         )
         link(candidate, to: id)
         inserted.insert(id)
@@ -100,7 +99,6 @@ extension IntakeDecision {
         let window = isFictional ? .zero : passed.tenant.resend.window(afterSend: Int(number))
         verification.sendsUsed = number
         verification.sendOpen = true
-        verification.hasLink = request.hasLink
         verification.resendAfter = facts.now + window
         verification.policyVersion = policy.version
         keep(verification)

@@ -38,9 +38,6 @@ package struct StoredVerification: Sendable, Equatable {
 
     /// The number of digits that a person types; nil for a push.
     package var codeLength: Int16?
-
-    /// True if the newest message holds a link, and a code only beside it.
-    package var hasLink: Bool
     package var state: State
 
     /// The status of the newest event, nil before the first.
@@ -120,7 +117,6 @@ package struct StoredVerification: Sendable, Equatable {
         expiresAt: Timestamp,
         policyVersion: String,
         isFictional: Bool,
-        hasLink: Bool = false,
         usedProviders: [String] = [],
         optedOutAt: String? = nil
     ) {
@@ -146,7 +142,6 @@ package struct StoredVerification: Sendable, Equatable {
         self.codeHash = codeHash
         self.shortCode = shortCode
         self.codeLength = codeLength
-        self.hasLink = hasLink
         self.state = state
         self.status = status
         self.reason = reason

@@ -56,7 +56,7 @@ import Verification
                 #expect(swept.count == 1)
                 try await worker.publish(try await worker.settle(claims.dropLast() + swept, .sent))
                 try await worker.publish(more)
-                #expect(try await ledger.sweepOutbox().count == 1)
+                #expect(try await ledger.sweepOutbox().count == 2)
                 try await database.script("UPDATE courier.verification SET expires_at = now(), due_at = now()")
                 #expect(try await ledger.sweepExpired().outbox.count == 3)
                 try await ledger.maintain()

@@ -12,11 +12,9 @@ struct GoldenStory {
     static let sendID = "0193a5b0-1c40-7b11-9d22-33e44f556a77"
     private static let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    /// Cases from versions in which refused messages opened a window and counted as sends, links and pushes had a code,
-    /// and the refusal of a locked person named no verification.
-    static let superseded: Set<String> = [
-        "failed: refused", "failed: fraud", "sent: e-mail link", "sent: push", "rejected: locked",
-    ]
+    /// Cases from versions in which refused messages opened a window and counted as sends, and the refusal of a locked
+    /// person named no verification.
+    static let superseded: Set<String> = ["failed: refused", "failed: fraud", "rejected: locked"]
 
     /// Fields that events have had since later than v1's first: a case from before lacks them.
     static let later: Set<String> = ["ce_requestid", "retryAfter"]
@@ -39,7 +37,7 @@ struct GoldenStory {
             ("failed: refused, no window", .failed(.providerRefused)),
             ("failed: fraud, no window", .failed(.fraudBlocked)), ("failed: no route", .failed(.noRoute)),
         ])
-        withoutCode()
+        typedByEmail()
         waiting()
         refusedForNow()
     }
@@ -176,11 +174,9 @@ struct GoldenStory {
         sent([("sent: test number", Self.request(number: "+16505550123"))])
     }
 
-    private mutating func withoutCode() {
+    private mutating func typedByEmail() {
         sent([
-            ("sent: e-mail link, no code", .email(id: "r1", at: .test)),
             ("sent: e-mail code", .email(id: "r1", actionCode: nil, at: .test)),
-            ("sent: push, no code", .push(id: "r1", at: .test)),
         ])
     }
 

@@ -40,7 +40,7 @@ import Verification
         #expect(tables.intake(.push(id: "r1", at: tables.now)).events.first?.reason == "test_number_only")
     }
 
-    @Test func `a push has a secret that lives like a code, and its event no code and no region`() throws {
+    @Test func `a push has a secret that lives like a code, and its event no length and no region`() throws {
         var tables = DecisionTables()
         let claim = try #require(tables.intake(.push(id: "r1", at: tables.now)).sends.first)
         let row = try #require(tables.verifications.values.first)
@@ -52,7 +52,7 @@ import Verification
 
         let record = try #require(tables.settle(claim, .sent).outbox.first)
         let event = try #require(EventsView(record))
-        #expect(event.object("code") == nil)
+        #expect(event.object("code")?.members.map(\.name) == ["generation"])
         #expect(event.object("recipient")?.text("masked") == "0f0f…")
         #expect(event.object("recipient")?["region"] == nil)
         let text = String(decoding: record.value ?? [], as: UTF8.self)
