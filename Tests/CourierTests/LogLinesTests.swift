@@ -122,7 +122,11 @@ import Verification
     @Test func `the failed attempts of one message show that its only provider is dead`() async throws {
         let journal = Journal()
         let answer = ProviderAnswer(.notSent, errorCode: "connection_refused")
-        let provider = MemoryProvider(journal: journal) { _ in answer }
+        let provider = MemoryProvider(journal: journal) { _ in
+            // Three failures open the circuit if a second passes between them.
+            try? await Task.sleep(for: .milliseconds(600))
+            return answer
+        }
         let log = LogRecord()
         let statistics = Statistics()
         try await MemoryWorker.with([provider], journal: journal, log: log, statistics: statistics) { worker in

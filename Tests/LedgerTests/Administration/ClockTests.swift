@@ -81,7 +81,7 @@ import Verification
             }
             let first = try #require(try await ask("r1", 0).value.first)
             #expect(!first.isFictional)
-            _ = try await worker.settle([first], .sent)
+            try await worker.publish(try await worker.settle([first], .sent))
             #expect(try await ask("r2", 1).outbox.first?.json?.text("reason") == "quota_recipient")
         }
     }
