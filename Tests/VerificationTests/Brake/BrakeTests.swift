@@ -12,20 +12,20 @@ import Testing
         seed: UInt64,
         conversion: Double
     ) {
-        var simulation = BrakeSimulation(seed: seed, conversion: conversion)
+        var simulation = BrakeSimulation(seed: seed, conversion: conversion, honest: 30_000)
         let result = simulation.run(.none)
         #expect(result.honestRefused == 0)
         #expect(result.trips.isEmpty)
     }
 
     @Test func `ten times the sign-ups of a known region refuse nobody`() {
-        var simulation = BrakeSimulation(seed: 4, honest: 50_000)
+        var simulation = BrakeSimulation(seed: 4, honest: 30_000)
         #expect(simulation.run(.spike).honestRefused == 0)
     }
 
     @Test(arguments: [BrakeSimulation.Attack.prefix, .address, .range])
     func `an attack with something narrow in common is stopped and nobody else`(attack: BrakeSimulation.Attack) throws {
-        var simulation = BrakeSimulation(seed: 5, honest: 50_000)
+        var simulation = BrakeSimulation(seed: 5, honest: 30_000)
         let result = simulation.run(attack)
         #expect(result.left <= 0.015)
         #expect(result.honestRefused == 0)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `a slow attack on ten ranges is stopped, and hardly anybody else`() {
-        var simulation = BrakeSimulation(seed: 6, honest: 50_000)
+        var simulation = BrakeSimulation(seed: 6, honest: 30_000)
         let result = simulation.run(.slow)
         #expect(result.left <= 0.01)
         #expect(result.refused <= 0.0005)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `an attack on 200 prefixes of all regions is stopped and nobody else`() {
-        var simulation = BrakeSimulation(seed: 7)
+        var simulation = BrakeSimulation(seed: 7, honest: 30_000)
         let result = simulation.run(.spread)
         #expect(result.left <= 0.05)
         #expect(result.honestRefused == 0)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func `an attack among the people of one region is stopped, and few of them`() {
-        var simulation = BrakeSimulation(seed: 8)
+        var simulation = BrakeSimulation(seed: 8, honest: 50_000)
         let result = simulation.run(.region)
         #expect(result.left <= 0.015)
         #expect(result.refused <= 0.0015)

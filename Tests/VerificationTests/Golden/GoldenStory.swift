@@ -37,7 +37,7 @@ struct GoldenStory {
             ("failed: refused, no window", .failed(.providerRefused)),
             ("failed: fraud, no window", .failed(.fraudBlocked)), ("failed: no route", .failed(.noRoute)),
         ])
-        typedByEmail()
+        sent([("sent: e-mail code", .email(id: "r1", actionCode: nil, at: .test))])
         waiting()
         refusedForNow()
     }
@@ -171,12 +171,9 @@ struct GoldenStory {
     }
 
     private mutating func channels() {
-        sent([("sent: test number", Self.request(number: "+16505550123"))])
-    }
-
-    private mutating func typedByEmail() {
         sent([
-            ("sent: e-mail code", .email(id: "r1", actionCode: nil, at: .test)),
+            ("sent: e-mail link", .email(id: "r1", at: .test)), ("sent: push", .push(id: "r1", at: .test)),
+            ("sent: test number", Self.request(number: "+16505550123")),
         ])
     }
 
