@@ -2,7 +2,8 @@
 
 import Formats
 
-/// How fast people approve: of those who approve at all, the part that has done so by each age at which rows are read.
+/// The speed of approvals: of the people who approve at all, the part that has done so by each age at which rows are
+/// read.
 package struct ApprovalCurve: Sendable, Equatable {
     /// The ages of a verification at which its row is read again.
     package static let ages: [Duration] = [15, 30, 60, 120, 240, 600].map { .seconds($0) }

@@ -66,8 +66,7 @@ package struct Brake {
     private mutating func begin(_ sample: ConversionSample) -> Evidence.Row? {
         guard let beganAt = sample.id.version7Time else { return nil }
         var scopes: [Evidence] = []
-        let keys = sample.keys
-        for key in keys {
+        for key in sample.keys {
             if let known = evidence[key] {
                 scopes.append(known)
             } else {
@@ -104,9 +103,9 @@ package struct Brake {
         }
     }
 
-    /// Takes the number of requests that workers have refused because of a block.
-    package mutating func count(refused requests: Int, by key: BrakeKey, at time: Timestamp) {
-        blocks[key]?.count(refused: requests, at: time)
+    /// Takes the time at which a worker refused a request because of a block.
+    package mutating func noteRefusal(by key: BrakeKey, at time: Timestamp) {
+        blocks[key]?.noteRefusal(at: time)
     }
 
     /// Judges the scopes with new evidence and moves blocks on; returns the blocks that have changed.
@@ -190,8 +189,8 @@ package struct Brake {
 
     /// The rate of the region's other unconfirmed people in the window: in an outage all convert badly, and none trips.
     ///
-    /// An attack by several ranges or prefixes at once would lower the rate that each is compared with; where the region has more
-    /// traffic than usual, those are left out.
+    /// An attack by several ranges or prefixes at once would lower the rate that each is compared with; where the region
+    /// has more traffic than usual, those are left out.
     private mutating func rateOfOthers(
         than found: Evidence,
         usual: ApprovalRate,

@@ -38,8 +38,7 @@ package struct BrakeBlock: Sendable, Equatable {
     package private(set) var probesSent = 0
     package private(set) var probesApproved = 0
 
-    /// The requests that were refused since the last transition, and the time of the last.
-    package private(set) var refused = 0
+    /// The time of the last refused request.
     private var refusedAt: Timestamp
 
     /// The time that the scope is blocked before it lets probes through.
@@ -65,7 +64,6 @@ package struct BrakeBlock: Sendable, Equatable {
         state = .blocked
         beganAt = now
         changesAt = now + length
-        refused = 0
     }
 
     /// Counts a verification that began while the scope was half open.
@@ -73,8 +71,7 @@ package struct BrakeBlock: Sendable, Equatable {
         if state == .halfOpen, time >= changesAt { probesSent += 1 }
     }
 
-    mutating func count(refused requests: Int, at time: Timestamp) {
-        refused += requests
+    mutating func noteRefusal(at time: Timestamp) {
         refusedAt = max(refusedAt, time)
     }
 
@@ -84,13 +81,14 @@ package struct BrakeBlock: Sendable, Equatable {
 
     /// Makes the transition that is due; true if there was one.
     ///
-    /// A half-open scope without enough probes for a verdict ends when nobody was refused for as long as it was blocked.
+    /// A half-open scope without enough probes for a verdict ends when nobody was refused for as long as it was
+    /// blocked.
     mutating func advance(to now: Timestamp, rules: BrakeRules) -> Bool {
         switch state {
         case .blocked where now >= changesAt:
             state = .halfOpen
             changesAt = now
-            (probesSent, probesApproved, refused) = (0, 0, 0)
+            (probesSent, probesApproved) = (0, 0)
         case .halfOpen where probesApproved >= Self.approvalsToEnd:
             end(at: now)
         case .halfOpen where probesSent >= Self.probes && now - changesAt >= Self.probeTime:

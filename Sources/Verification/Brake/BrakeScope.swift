@@ -5,7 +5,7 @@ import Formats
 /// The set of verifications that the toll-fraud brake judges together, from the narrowest to the widest.
 ///
 /// A scope that trips takes its verifications out of every wider one, so that one prefix cannot close a country.
-package enum BrakeScope: String, Sendable, Hashable, CaseIterable, Comparable {
+package enum BrakeScope: Sendable, Hashable, CaseIterable, Comparable {
     /// An IPv4 address, or the first 64 bits of an IPv6 address.
     case ip
 
@@ -34,17 +34,6 @@ package enum BrakeScope: String, Sendable, Hashable, CaseIterable, Comparable {
         case .ip, .prefix: Threshold(need: 9.2, minimum: 4, ratio: 4)
         case .range: Threshold(need: 11.5, minimum: 6, ratio: 3)
         case .region: Threshold(need: 13.8, minimum: 10, ratio: 2)
-        }
-    }
-
-    package static func < (left: Self, right: Self) -> Bool { left.order < right.order }
-
-    private var order: Int {
-        switch self {
-        case .ip: 0
-        case .prefix: 1
-        case .range: 2
-        case .region: 3
         }
     }
 }

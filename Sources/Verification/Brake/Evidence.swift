@@ -94,13 +94,7 @@ final class Evidence {
             explainedBy = tripped
         }
 
-        /// Takes the row out of the window.
-        func leave() {
-            for scope in scopes where counts(for: scope.key.scope) {
-                scope.add(weight: -weight, approved: isApproved ? -1 : 0, isConfirmed: isConfirmed)
-                scope.verifications -= 1
-            }
-            explainedBy = .ip
-        }
+        /// Takes the row out of every scope.
+        func leave() { explain(by: .ip) }
     }
 }

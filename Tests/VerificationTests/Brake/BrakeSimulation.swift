@@ -283,13 +283,13 @@ struct BrakeSimulation {
         let time = Self.start + .milliseconds(Int64(person.second * 1000))
         guard found.isHalfOpen else {
             probes.sent[found.key] = nil
-            brake.count(refused: 1, by: found.key, at: time)
+            brake.noteRefusal(by: found.key, at: time)
             return true
         }
         let before = probes.sent[found.key] ?? (-100, 0)
         probes.minute.removeAll { $0 < person.second - 60 }
         guard before.count < 6, person.second - before.last >= 5, probes.minute.count < brake.probesPerMinute else {
-            brake.count(refused: 1, by: found.key, at: time)
+            brake.noteRefusal(by: found.key, at: time)
             return true
         }
         probes.sent[found.key] = (person.second, before.count + 1)

@@ -155,7 +155,7 @@ import Testing
 
     @Test func `a scope stays half open while requests are refused`() {
         var brake = Self.halfOpen()
-        brake.count(refused: 1, by: BrakeKey(.prefix, 7), at: .test + .seconds(1100))
+        brake.noteRefusal(by: BrakeKey(.prefix, 7), at: .test + .seconds(1100))
         #expect(brake.judge(at: .test + .seconds(1399), by: Usual()).isEmpty)
         #expect(brake.judge(at: .test + .seconds(1400), by: Usual()).map(\.state) == [.ended])
     }
