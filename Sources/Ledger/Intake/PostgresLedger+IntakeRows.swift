@@ -30,8 +30,11 @@ extension PostgresLedger {
         var time = try IntakeTime(answers[3])
         let slots = known.slots(of: keys)
         let ids = keys.before(slots.values).union(keys.before(known.requests.values.compactMap(\.verificationID)))
+        var unwritable: Set<VerificationID> = []
         if !unlocked.isEmpty {
-            known.requests.merge(try Self.requests(answers[4], keys.unlockable)) { locked, _ in locked }
+            let requests = try Self.requests(answers[4], keys.unlockable)
+            known.requests.merge(requests) { locked, _ in locked }
+            unwritable = try existing(keys.before(requests.values.compactMap(\.verificationID)), transaction)
         }
         var verifications: [VerificationID: StoredVerification] = [:]
         var pack = Pack(behind: [])
@@ -52,10 +55,16 @@ extension PostgresLedger {
             requests: known.requests.merging(keys.newRequests(but: known.requests)) { known, _ in known },
             slots: slots,
             verifications: verifications,
+            unwritable: unwritable,
             windows: known.windows.merging(known.persons.mapValues(\.window)) { window, _ in window },
             tenantUsage: time.usage
         )
         return IntakeRows(known: known, facts: facts, pack: pack)
+    }
+
+    private func existing(_ ids: Set<VerificationID>, _ transaction: Transaction) throws -> Set<VerificationID> {
+        if ids.isEmpty { return [] }
+        return try Self.verificationIDs(try transaction.run([Self.existingVerifications(ids)])[0])
     }
 
     /// Locks the gates of the tenants, after a row for every person, window and request; returns the time after that.

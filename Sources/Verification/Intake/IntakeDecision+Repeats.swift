@@ -9,6 +9,9 @@ extension IntakeDecision {
         changes.requests[candidate.key] = newest
     }
 
+    /// Answers a repeated request as before.
+    ///
+    /// If nothing of its verification can be written, the events of the verification are the answer.
     mutating func repeated(_ candidate: Candidate, _ known: KnownRequest) {
         let description = DeliveryEvent.Description(candidate, keys: keys)
         if let refusal = candidate.refusalBeforeID {

@@ -70,7 +70,7 @@ struct IntakeDecision {
             if known.hasSeen(candidate.place) { return }
             see(candidate, known)
             // The verification of a send no longer exists: decide the request like a new one.
-            if known.status != nil || known.verificationID.map({ verifications[$0] != nil }) ?? true {
+            if known.status != nil || known.verificationID.map(exists) ?? true {
                 repeated(candidate, known)
                 return
             }
@@ -87,6 +87,8 @@ struct IntakeDecision {
             decide(candidate, request, screening)
         }
     }
+
+    private func exists(_ id: VerificationID) -> Bool { verifications[id] != nil || facts.unwritable.contains(id) }
 
     private mutating func decide(_ candidate: Candidate, _ request: VerificationRequest, _ screening: Screening) {
         if request.asked(before: facts.now) < facts.now - settings.maxRequestAge {

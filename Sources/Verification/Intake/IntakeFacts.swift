@@ -16,6 +16,9 @@ package struct IntakeFacts: Sendable {
     /// The verifications that `slots` and `requests` point to.
     package let verifications: [VerificationID: StoredVerification]
 
+    /// The verifications of requests whose rows another transaction locks: they exist, and nothing of them can be written.
+    package let unwritable: Set<VerificationID>
+
     /// The admissions of recipients and IP addresses; a key without admissions has no entry.
     package var windows: [LimitKey: LimitWindow]
 
@@ -26,6 +29,7 @@ package struct IntakeFacts: Sendable {
         requests: [RequestKey: KnownRequest],
         slots: [SlotKey: VerificationID],
         verifications: [VerificationID: StoredVerification],
+        unwritable: Set<VerificationID> = [],
         windows: [LimitKey: LimitWindow] = [:],
         tenantUsage: [TenantLimit: Int] = [:]
     ) {
@@ -33,6 +37,7 @@ package struct IntakeFacts: Sendable {
         self.requests = requests
         self.slots = slots
         self.verifications = verifications
+        self.unwritable = unwritable
         self.windows = windows
         self.tenantUsage = tenantUsage
     }

@@ -89,7 +89,8 @@ import Verification
             let recorded = try await worker.decided(try await worker.candidates(records))
             // The last one comes behind the younger one. A row that is not committed may be the first one's own decision.
             #expect(recorded.value.waiting.map(\.place.offset) == (row == .locked ? [2, 3] : [1, 2, 3]))
-            #expect(recorded.outbox.map { $0.json?.text("reason") } == (row == .locked ? ["stale_request"] : []))
+            // The events of its verification have answered the first one.
+            #expect(recorded.outbox.isEmpty)
 
             try await LockedRowTests.release(database)
             try await holder
