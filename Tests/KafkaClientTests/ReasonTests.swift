@@ -111,10 +111,10 @@ import Testing
     ) async throws {
         let configuration = KafkaConfiguration(bootstrapServers: servers)
         let asked = await #expect(throws: KafkaError.self) {
-            _ = try await KafkaAdmin.partitionCount(of: "t", configuration: configuration, within: .seconds(2))
+            _ = try await KafkaAdmin.partitionCount(of: "t", configuration: configuration, within: .seconds(5))
         }
         let read = await #expect(throws: KafkaError.self) {
-            _ = try await TopicReader.open(configuration: configuration, topic: "t", from: .end, within: .seconds(2))
+            _ = try await TopicReader.open(configuration: configuration, topic: "t", from: .end, within: .seconds(5))
         }
         let broker = TestBroker(servers: servers)
         let written = try await broker.withProducer(["delivery.timeout.ms": "1500"]) { producer in

@@ -68,7 +68,7 @@ import Verification
     @Test func `is given up when another one to the same provider fails`() async throws {
         try await ScriptedServer.with([.silence, created]) { server in
             try await Self.with(server.url) { provider in
-                async let silent = provider.send(try message(within: .seconds(3)))
+                async let silent = provider.send(try message(within: .seconds(8)))
                 try await eventually("the first call arrives") { server.seen.requests.count == 1 }
                 #expect(try await Self.send(provider) == Self.accepted)
                 #expect(server.seen.connections == 2)

@@ -94,7 +94,7 @@ import Verification
             let call = SMTPCall(leaveBy: .now + .seconds(60))
             let address = plainAddress(of: server)
             let threads = MailThreads(count: 1)
-            threads.submit(call) { address.deliver(envelope, within: .seconds(2), listener: call) }
+            threads.submit(call) { address.deliver(envelope, within: .seconds(60), listener: call) }
             let result = await call.result()
             #expect(result == SMTPResult(step: .content, reply: nil, isComplete: false, failure: .timeout))
             #expect(SMTPAnswer.classify(result, messageID: "").outcome == .notSent)
@@ -141,7 +141,7 @@ import Verification
             let call = SMTPCall(leaveBy: .now)
             let address = plainAddress(of: server)
             let threads = MailThreads(count: 1)
-            threads.submit(call) { address.deliver(envelope, within: .seconds(2), listener: call) }
+            threads.submit(call) { address.deliver(envelope, within: .seconds(60), listener: call) }
             let result = await call.result()
             #expect(SMTPAnswer.classify(result, messageID: "") == .tooLate)
             #expect(server.seen.bodies == 0)
