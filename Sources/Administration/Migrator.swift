@@ -120,17 +120,19 @@ package struct Migrator: Sendable {
 
     /// Throws a refusal unless the applied migrations are exactly those of this program.
     package func check() async throws {
+        if let first = try await pending().first {
+            throw Refusal.behind(version: first.version - 1, known: migrations.last?.version ?? 0)
+        }
+    }
+
+    /// Returns the migrations that are not applied yet, in their order, and changes nothing.
+    ///
+    /// Throws a refusal when the applied ones are not ours.
+    package func pending() async throws -> [Migration] {
         let migrations = migrations
-        try await pool.withSession { session in
-            let exists = try session.execute(
-                Statement("SELECT to_regclass('courier.schema_migration') IS NOT NULL")
-            )
-            var isThere = false
-            for row in exists { isThere = try row.bool(0) }
-            let missing = isThere ? try Self.missing(migrations, session) : migrations
-            if let first = missing.first {
-                throw Refusal.behind(version: first.version - 1, known: migrations.last?.version ?? 0)
-            }
+        return try await pool.withSession { session in
+            let exists = Statement("SELECT to_regclass('courier.schema_migration') IS NOT NULL")
+            return try session.execute(exists).onlyRow.bool(0) ? Self.missing(migrations, session) : migrations
         }
     }
 

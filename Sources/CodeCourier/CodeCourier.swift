@@ -34,6 +34,10 @@ struct CodeCourier: AsyncParsableCommand {
             See what people read, and whether it fits one segment:
               code-courier message preview --all
 
+            Answer "where is my code?" for one request or one number:
+              POSTGRES_URL_FILE=operator-url \\
+                code-courier show --config courier.yaml +16502530000
+
             Look at what could not be read, and put it back once it can be:
               code-courier dead-letters list --config courier.yaml
               code-courier dead-letters redrive --config courier.yaml --reason not_json
@@ -59,7 +63,7 @@ struct CodeCourier: AsyncParsableCommand {
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
             DemoCommand.self, SandboxCommand.self, PolicyCommand.self, MessageCommand.self,
             DeadLettersCommand.self, HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
-            SettingsCommand.self, EraseCommand.self,
+            SettingsCommand.self, ShowCommand.self, EraseCommand.self,
         ]
     )
 }

@@ -145,7 +145,7 @@ extension CommandLineSuite {
         @Test(
             arguments: [
                 "", "run", "migrate", "request", "request send", "verify", "events", "events tail",
-                "message preview", "erase", "dead-letters", "dead-letters list", "dead-letters redrive",
+                "message preview", "erase", "show", "dead-letters", "dead-letters list", "dead-letters redrive",
             ]
         )
         func `every command explains itself`(_ command: String) async throws {

@@ -24,7 +24,7 @@ struct EraseCommand: AsyncParsableCommand {
             for the recipient, or reads it from a pipe.
 
               export POSTGRES_URL_FILE=operator-url
-              code-courier erase --config courier.yaml --phone-number -
+              code-courier erase --config courier.yaml --phone -
               code-courier erase --config courier.yaml --email - --dry-run < address.txt
 
             What stays has no recipient: request ids with a keyed digest, for as long as a
@@ -35,8 +35,11 @@ struct EraseCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Option(help: ArgumentHelp("A phone number as E.164 writes it; - asks for it.", valueName: "number"))
-    var phoneNumber: String?
+    @Option(
+        name: [.customLong("phone"), .customLong("phone-number")],
+        help: ArgumentHelp("A phone number: + and digits; - asks for it.", valueName: "number")
+    )
+    var phone: String?
 
     @Option(help: ArgumentHelp("An e-mail address; - asks for it.", valueName: "address"))
     var email: String?
@@ -54,8 +57,8 @@ struct EraseCommand: AsyncParsableCommand {
     var postgresURL: String?
 
     func validate() throws {
-        guard [phoneNumber, email, deviceToken].count(where: { $0 != nil }) == 1 else {
-            throw ValidationError("say who: one of --phone-number, --email and --device-token")
+        guard [phone, email, deviceToken].count(where: { $0 != nil }) == 1 else {
+            throw ValidationError("say who: one of --phone, --email and --device-token")
         }
     }
 
@@ -86,9 +89,9 @@ struct EraseCommand: AsyncParsableCommand {
     }
 
     private func recipient() throws -> Recipient {
-        if let phoneNumber {
-            let text = try answer(phoneNumber, "phone number")
-            guard let number = PhoneNumber(text) else { throw fault("--phone-number must be + and digits") }
+        if let phone {
+            let text = try answer(phone, "phone number")
+            guard let number = PhoneArgument.parse(text) else { throw fault("--phone must be + and digits") }
             return .phone(number)
         }
         if let email {

@@ -16,6 +16,12 @@ struct EventLine {
     var status: String? { event?.text("status") }
     var reason: String? { event?.text("reason") }
 
+    /// The keyed digest of the recipient, in hexadecimal.
+    var fingerprint: String? {
+        guard case .object(let recipient)? = event?["recipient"] else { return nil }
+        return recipient.text("fingerprint")
+    }
+
     var text: String {
         guard let event else { return "(not a delivery event)" }
         var parts = [event.text("occurredAt") ?? "", pad(event.text("status") ?? "?", to: 14)]

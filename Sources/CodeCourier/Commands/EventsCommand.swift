@@ -5,6 +5,7 @@ import Formats
 import KafkaClient
 import KafkaTools
 import UnixSignals
+import Verification
 
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,7 +23,11 @@ struct EventsCommand: AsyncParsableCommand {
                 the event's value, as schemas/kafka/delivery.schema.json describes it.
 
                   code-courier events tail --config courier.yaml
-                  code-courier events tail --from-beginning --json | grep '"rejected"'
+                  code-courier events tail --since 2h --until-now --request-id signup-4711
+                  code-courier events tail --status failed --status expired_unsent --json
+
+                An event has to match all of --request-id, --verification, --phone and
+                --status. --phone needs keys.fingerprint, the workers' whole ring.
                 """
         )
 
@@ -31,19 +36,45 @@ struct EventsCommand: AsyncParsableCommand {
         @Flag(help: "Begin with the oldest event that the topic holds, not with the next.")
         var fromBeginning = false
 
+        @Option(help: "Begin at this time: 2h, 7d, 2026-11-20T12:00:00Z, beginning.")
+        var since = TimeArgument.now
+
+        @Flag(help: "End with the last event that is there now.")
+        var untilNow = false
+
+        @Option(help: "Only events of this request.")
+        var requestId: String?
+
+        @Option(help: "Only events of this verification.")
+        var verification: String?
+
+        @Option(help: "Only events of this phone number.")
+        var phone: String?
+
+        @Option(help: "Only events with this status; may be repeated.")
+        var status: [DeliveryStatus] = []
+
         @Flag(help: "Print the events' JSON.")
         var json = false
 
+        func validate() throws {
+            guard phone.map({ PhoneArgument.parse($0) != nil }) ?? true else {
+                throw ValidationError("--phone must be + and digits")
+            }
+            guard !fromBeginning || since == .now else { throw ValidationError("give --since or --from-beginning") }
+        }
+
         func run() async throws {
             let settings = try kafka.settings()
+            let filter = try filter()
             do {
                 let reader = try await TopicReader.open(
                     configuration: settings.client,
                     topic: settings.topics.deliveries,
-                    from: fromBeginning ? .beginning : .end
+                    from: fromBeginning ? .beginning : since.start
                 )
-                try await untilInterrupted(by: [.sigint, .sigterm], otherwise: ()) { [json] in
-                    try await Self.follow(reader, json: json)
+                try await untilInterrupted(by: [.sigint, .sigterm], otherwise: ()) { [json, untilNow] in
+                    try await Self.follow(reader, filter, json: json, untilNow: untilNow)
                 }
                 await reader.close()
             } catch {
@@ -51,14 +82,58 @@ struct EventsCommand: AsyncParsableCommand {
             }
         }
 
-        private static func follow(_ reader: TopicReader, json: Bool) async throws {
+        private func filter() throws -> EventFilter {
+            var filter = EventFilter(requestID: requestId, verificationID: verification)
+            filter.statuses = Set(status.map(\.rawValue))
+            if let number = phone.flatMap(PhoneArgument.parse) {
+                let keys = try kafka.options.read(KeySettings.readFingerprint)
+                filter.fingerprints = Set(keys.all.map { hexadecimal(Recipient.phone(number).fingerprint(key: $0)) })
+            }
+            return filter
+        }
+
+        private static func follow(
+            _ reader: TopicReader,
+            _ filter: EventFilter,
+            json: Bool,
+            untilNow: Bool
+        ) async throws {
             while !Task.isCancelled {
-                for record in try await reader.next(maximum: 500, within: .milliseconds(200)) {
+                let isAtEnd = await reader.reachedEnd
+                let records = try await reader.next(maximum: 500, within: .milliseconds(200))
+                for record in records {
                     guard let value = record.value else { continue }
-                    let line = json ? value : Array(EventLine(value).text.utf8)
-                    printOutput(line)
+                    let event = EventLine(value)
+                    if filter.contains(event) { printOutput(json ? value : Array(event.text.utf8)) }
                 }
+                if untilNow, isAtEnd, records.isEmpty { return }
             }
         }
     }
 }
+
+/// The events that somebody wants to see: those that match everything that is set.
+struct EventFilter: Sendable {
+    var requestID: String?
+    var verificationID: String?
+    var statuses: Set<String> = []
+
+    /// The recipient's keyed digests under every key of the ring, in hexadecimal.
+    var fingerprints: Set<String> = []
+
+    func contains(_ event: EventLine) -> Bool {
+        (requestID == nil || event.requestID == requestID)
+            && (verificationID == nil || event.verificationID == verificationID)
+            && (statuses.isEmpty || event.status.map(statuses.contains) ?? false)
+            && (fingerprints.isEmpty || event.fingerprint.map(fingerprints.contains) ?? false)
+    }
+}
+
+extension TimeArgument {
+    fileprivate var start: TopicReader.Start {
+        if self == .now { return .end }
+        return time(before: Timestamp.now).map { .timestamp($0.milliseconds) } ?? .beginning
+    }
+}
+
+extension DeliveryStatus: ExpressibleByArgument {}

@@ -27,6 +27,12 @@ struct MigrateCommand: AsyncParsableCommand {
 
               POSTGRES_URL_FILE=owner-url code-courier migrate
 
+            Before an upgrade, --status says what is missing, and --plan prints its SQL;
+            both change nothing and end with 0 for an up-to-date database and with 1 for
+            one that a migration is missing in.
+
+              POSTGRES_URL_FILE=owner-url code-courier migrate --status
+
             One in --postgres-url moves into the environment at once. Until then ps shows
             it to every user of the machine, and a shell keeps it in its history.
             """
@@ -37,19 +43,50 @@ struct MigrateCommand: AsyncParsableCommand {
     @Option(help: "The database as a libpq URI; default: the configuration's.")
     var postgresURL: String?
 
+    @Flag(help: "List the migrations, applied or pending, and change nothing.")
+    var status = false
+
+    @Flag(help: "Print the SQL of the pending migrations, and change nothing.")
+    var plan = false
+
+    func validate() throws {
+        if status && plan { throw ValidationError("give one of --status and --plan") }
+    }
+
     func run() async throws {
         let url = try options.databaseURL(or: postgresURL)
         let configuration = PostgresConfiguration(url: url, applicationName: "code-courier migrate")
         let pool = PostgresPool(configuration, size: 1)
         do {
             try await ServerCheck.run(configuration)
-            let applied = try await Migrator(pool: pool).migrate()
-            for name in applied { print("applied \(name)") }
-            print("\(applied.isEmpty ? "nothing to do: " : "")the database is up to date")
+            let isCurrent = try await perform(Migrator(pool: pool))
             await pool.close()
+            if !isCurrent { throw ExitCode(1) }
+        } catch let code as ExitCode {
+            throw code
         } catch {
             await pool.close()
             throw StartFailure.report([DatabaseFault(error, role: nil)])
         }
+    }
+
+    /// Does what the flags want; returns true if no migration is missing afterwards.
+    private func perform(_ migrator: Migrator) async throws -> Bool {
+        guard status || plan else {
+            let applied = try await migrator.migrate()
+            for name in applied { print("applied \(name)") }
+            print("\(applied.isEmpty ? "nothing to do: " : "")the database is up to date")
+            return true
+        }
+        let pending = try await migrator.pending()
+        if plan {
+            for migration in pending { print("-- \(migration.name)\n\n\(migration.sql)") }
+        } else {
+            let names = Set(pending.map(\.name))
+            for migration in Migration.all {
+                print("\(names.contains(migration.name) ? "pending" : "applied")  \(migration.name)")
+            }
+        }
+        return pending.isEmpty
     }
 }

@@ -100,7 +100,8 @@ struct PolicyExplainCommand: AsyncParsableCommand {
     private func value() throws -> [UInt8] {
         switch (request, phone, email) {
         case (let path?, nil, nil): return try ExplainedRecord.read(path)
-        case (nil, let phone?, nil): return json(ExplainedRecord.Recipient(channel: .sms, address: phone))
+        case (nil, let phone?, nil):
+            return json(ExplainedRecord.Recipient(channel: .sms, address: PhoneArgument.normalized(phone)))
         case (nil, nil, let email?): return json(ExplainedRecord.Recipient(channel: .email, address: email, url: url))
         default: throw StartFailure.report(["give one of --request, --phone and --email"])
         }

@@ -66,7 +66,7 @@ struct RequestCommand: AsyncParsableCommand {
                 requestID: requestId ?? GatewayRequest.newID(),
                 tenant: tenant,
                 purpose: purpose,
-                phoneNumber: phone,
+                phoneNumber: PhoneArgument.normalized(phone),
                 subject: subject,
                 languageCode: language,
                 isConfirmed: confirmed

@@ -58,6 +58,10 @@ import Testing
         "count_admission_on": "",
         "erase_recipient": "operator, definer",
         "other_keys": "operator, definer",
+        "show_request": "operator, definer",
+        "show_recipient": "operator, definer",
+        "show_verification": "operator, definer",
+        "show_sends": "operator, definer",
         "due_sends": "monitor, definer",
     ]
 
