@@ -2,14 +2,14 @@
 
 import Synchronization
 
-/// Counts this worker's sends in flight against their limit.
+/// Counts this worker's sends in flight against their limit: a semaphore, of which each send needs one permit.
 ///
-/// Intake and other stages reserve places concurrently, before they claim sends, so that all claims together stay
-/// within the limit. A `Claimant` reserves at once as many places as are free. Intake waits until it has places for a
-/// whole batch, and keeps those it already has. While a claimant could use more than it got, free places are given to
+/// Intake and other stages reserve permits concurrently, before they claim sends, so that all claims together stay
+/// within the limit. A `Claimant` reserves at once as many permits as are free. Intake waits until it has permits for a
+/// whole batch, and keeps those it already has. While a claimant could use more than it got, free permits are given to
 /// intake and to the claimants alternately.
 final class InFlight: Sendable {
-    /// A user that reserves free places without waiting.
+    /// A user that reserves free permits without waiting.
     enum Claimant {
         /// The sweep: sends of dead workers, and sends whose next attempt is due.
         case takeover
@@ -22,20 +22,20 @@ final class InFlight: Sendable {
         let limit: Int
         var held = 0
 
-        /// Reserved places, including those that the waiter has so far.
+        /// Reserved permits, including those that the waiter has so far.
         var reserved = 0
 
-        /// The places that the waiter still lacks; 0 without a waiter.
+        /// The permits that the waiter still lacks; 0 without a waiter.
         var lacking = 0
 
-        /// Claimants that could use more places than they got, with the number; each is removed at its next reservation.
+        /// Claimants that could use more permits than they got, with the number; a reservation removes its claimant.
         var demands: [Claimant: Int] = [:]
 
-        /// Free places that are kept for claimants while intake waits.
+        /// Free permits that are kept for claimants while intake waits.
         var left = 0
         var isWaitersTurn = true
 
-        /// True while no place is given away.
+        /// True while no permit is given away.
         var isClosed = false
 
         /// True once `waitForRoom` must return at once.
@@ -43,7 +43,7 @@ final class InFlight: Sendable {
 
         var free: Int { isClosed ? 0 : max(0, limit - held - reserved) }
 
-        /// Assigns free places to the waiter, or keeps them for claimants with demands, alternately.
+        /// Assigns free permits to the waiter, or keeps them for claimants with demands, alternately.
         ///
         /// At most half of the limit is kept for claimants, since their next reservation may be some time away.
         mutating func share() {
@@ -58,7 +58,7 @@ final class InFlight: Sendable {
         }
     }
 
-    /// The places kept for a claimant that got none: enough to find out whether there is work.
+    /// The permits kept for a claimant that got none: enough to find out whether there is work.
     static let probeSize = 8
 
     let limit: Int
@@ -78,7 +78,7 @@ final class InFlight: Sendable {
         { .milliseconds(min(milliseconds, self.count / 8)) }
     }
 
-    /// Reserves free places, up to a number, and returns how many it got.
+    /// Reserves free permits, up to a number, and returns how many it got.
     ///
     /// Leaves a share for each other claimant that has a demand.
     func reserve(upTo most: Int, for claimant: Claimant) -> Int {
@@ -93,7 +93,7 @@ final class InFlight: Sendable {
         }
     }
 
-    /// Waits for a number of places and reserves them; false when the task is cancelled or `stopWaiting` is called
+    /// Waits for a number of permits and reserves them; false when the task is cancelled or `stopWaiting` is called
     /// first.
     ///
     /// At most one caller may wait.
@@ -113,13 +113,13 @@ final class InFlight: Sendable {
         return false
     }
 
-    /// Ends the wait for places; later waits return at once.
+    /// Ends the wait for permits; later waits return at once.
     func stopWaiting() {
         places.withLock { $0.isStopping = true }
         signal.send()
     }
 
-    /// Ends a reservation: converts places to sends in flight and frees the rest.
+    /// Ends a reservation: converts permits to sends in flight and frees the rest.
     ///
     /// `claimant` is the claimant that reserved and will soon reserve again.
     func claim(_ count: Int, of reserved: Int, for claimant: Claimant? = nil) {
@@ -132,7 +132,7 @@ final class InFlight: Sendable {
         signal.send()
     }
 
-    /// Stops giving places away, or resumes it; sends in flight and reserved places are unaffected.
+    /// Stops giving permits away, or resumes it; sends in flight and reserved permits are unaffected.
     func close(_ isClosed: Bool) {
         places.withLock { places in
             places.isClosed = isClosed

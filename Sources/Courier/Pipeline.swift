@@ -20,7 +20,7 @@ package struct Pipeline: Sendable {
     private let context: StageContext
     private let desk: ProviderDesk
 
-    /// Returns every step, in the order in which a request takes them and in which they stop.
+    /// Returns every service, in the order in which a request passes them and in which they stop.
     ///
     /// A stopping worker ends its sweeps and its reading first, leaves its consumer groups, finishes its sends in flight,
     /// writes their outcomes, publishes the events, and closes the producer last.

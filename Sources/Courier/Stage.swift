@@ -5,9 +5,9 @@ import Logging
 import ServiceLifecycle
 import Verification
 
-/// A step of the pipeline: works off a queue in batches until its turn to stop.
+/// A service of the pipeline: works off a queue in batches until its turn to stop.
 ///
-/// Whatever fills its queue stops before it. So at its turn the queue holds the last elements, and the step ends when
+/// Whatever fills its queue stops before it. So at its turn the queue holds the last elements, and the stage ends when
 /// they and the tasks that it has added are done.
 struct Stage<Element: Sendable>: Service {
     /// Handles a batch; longer work may go on in the group while the next batch is taken.
@@ -18,11 +18,11 @@ struct Stage<Element: Sendable>: Service {
     private let progress: Progress
     private let batches: BatchQueue<Element>.Batches
 
-    /// Returns, at the step's turn to stop, once the last element is in the queue.
+    /// Returns, at the stage's turn to stop, once the last element is in the queue.
     private let last: @Sendable () async -> Void
     private let work: Work
 
-    /// Makes a step whose work may add tasks to its group.
+    /// Makes a stage whose work may add tasks to its group.
     init(
         _ name: Progress.Stage? = nil,
         in context: StageContext,
@@ -37,7 +37,7 @@ struct Stage<Element: Sendable>: Service {
         self.work = work
     }
 
-    /// Makes a step that handles one batch after the other.
+    /// Makes a stage that handles one batch after the other.
     init(
         _ name: Progress.Stage? = nil,
         in context: StageContext,

@@ -6,7 +6,7 @@ import Testing
 @testable import Courier
 
 @Suite struct InFlightTests {
-    /// Starts a waiter for `wanted` places while none is free, and returns once the waiter has its first place.
+    /// Starts a waiter for `wanted` permits while none is free, and returns once the waiter has its first permit.
     private func wait(for wanted: Int, _ inFlight: InFlight) async throws -> Task<Bool, Never> {
         let waiting = Task { await inFlight.waitForRoom(wanted) }
         inFlight.remove(1)
@@ -23,7 +23,7 @@ import Testing
         return waiting
     }
 
-    /// Uses all places that a takeover can reserve, and returns their number.
+    /// Uses all permits that a takeover can reserve, and returns their number.
     private func takeAll(_ inFlight: InFlight, for claimant: InFlight.Claimant = .takeover) -> Int {
         let reserved = inFlight.reserve(upTo: 10, for: claimant)
         inFlight.claim(reserved, of: reserved, for: claimant)
@@ -173,7 +173,7 @@ import Testing
                     #expect(inFlight.count <= 100)
                     inFlight.remove(reserved)
                 }
-                // Clears the takeover's demand, so that no share of the free places is kept for it.
+                // Clears the takeover's demand, so that no share of the free permits is kept for it.
                 #expect(inFlight.reserve(upTo: 0, for: .takeover) == 0)
             }
         }

@@ -20,7 +20,7 @@ final class Transaction: Sendable {
 
     private let client: Client
 
-    /// SAFETY: a single test uses it, one call after the other.
+    // SAFETY: a single test uses it, one call after the other.
     private struct Client: @unchecked Sendable {
         let pointer: OpaquePointer
     }
@@ -69,7 +69,7 @@ final class Stranger: Sendable {
     private let isLeaving = Atomic(false)
     private let hasLeft = DispatchSemaphore(value: 0)
 
-    /// SAFETY: the library allows the calls that are used from any thread.
+    // SAFETY: the library allows the calls that are used from any thread.
     private struct Client: @unchecked Sendable {
         let pointer: OpaquePointer
     }

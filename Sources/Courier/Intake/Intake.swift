@@ -52,10 +52,10 @@ struct Intake: Service {
         return await context.progress.during(.intake) { (batch, await screen.screen(batch.records)) }
     }
 
-    /// Maximum of records in one transaction: each may become a send, which needs a free place.
+    /// Maximum of records in one transaction: each may become a send, which needs a permit of `InFlight`.
     private var largestBatch: Int { min(context.settings.batchSize, max(1, context.settings.maxInFlight / 2)) }
 
-    /// Reserves a place for each record of a batch, since each may become a send; false when the worker stops first.
+    /// Reserves a permit for each record of a batch, since each may become a send; false when the worker stops first.
     private func waitForRoom(_ batch: SourceBatch) async -> Bool {
         await waiting.waitForRoom()
         return await context.inFlight.waitForRoom(batch.records.count)
@@ -65,7 +65,7 @@ struct Intake: Service {
     private func decide(_ batch: SourceBatch, _ screened: ScreenedRecords) async -> Bool {
         await context.progress.during(.intake) {
             context.observe(.intakeRead)
-            // Screen again if the policy or the keys were reloaded during the wait for places.
+            // Screen again if the policy or the keys were reloaded during the wait for permits.
             let screened = screen.isCurrent(screened) ? screened : await screen.screen(batch.records)
             let (free, behind) = waiting.split(screened.candidates)
             let room = batch.records.count
@@ -76,7 +76,7 @@ struct Intake: Service {
         }
     }
 
-    /// Records decisions, for whose sends places are reserved, and passes them on.
+    /// Records decisions, for whose sends permits are reserved, and passes them on.
     ///
     /// Returns the candidates whose rows another transaction locks; nil when the database stayed unreachable until the
     /// worker's stop.
@@ -148,7 +148,7 @@ struct Intake: Service {
 // MARK: - Waiting records
 
 extension Intake {
-    /// Retries records whose rows another transaction locks, as many as there are places.
+    /// Retries records whose rows another transaction locks, as many as there are permits.
     ///
     /// PostgreSQL sends no notification when a lock is released. Offsets past a record are committed only after its
     /// decision, so the records that wait at a stop are read again by the next worker.

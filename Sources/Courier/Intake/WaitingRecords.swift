@@ -35,6 +35,8 @@ final class WaitingRecords: Sendable {
     private var isFull: Bool { state.withLock { $0.records.count >= Self.limit } }
 
     /// Waits while it is full; returns at a stop, too.
+    ///
+    /// Polls: records leave at the pace of their retries, so a tenth of a second costs no throughput.
     func waitForRoom() async {
         while isFull, !Task.isStopping { await Task.pause(until: .now + .milliseconds(100)) }
     }

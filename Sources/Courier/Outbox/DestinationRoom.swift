@@ -11,7 +11,7 @@ import Verification
 struct DestinationRoom {
     private(set) var weight = 0
 
-    /// The streams whose records stay in the table because the destination had no room.
+    /// The streams whose records stay in the table because the destination accepted no more.
     private(set) var left: Set<UUIDValue> = []
 
     /// The number of records in flight to the broker.
@@ -88,7 +88,7 @@ struct DestinationRoom {
         if left.count < Self.mostLeft { left.insert(stream) }
     }
 
-    /// Removes and returns remembered streams to read from the table now; none unless there is room.
+    /// Removes and returns remembered streams to read from the table now; none unless it accepts more.
     mutating func recall(_ maximum: Int, below limit: Int, at now: ContinuousClock.Instant) -> [UUIDValue] {
         guard !left.isEmpty, weight < limit / 2, stuckSince(at: now) == nil else { return [] }
         let recalled = Array(left.prefix(maximum))

@@ -9,8 +9,8 @@ import Verification
 ///
 /// The stage that wrote a record usually passes it on in memory. `CatchUp` reads the others from the table: records
 /// that waited behind an earlier event of their verification, and records left by a dead worker. A record waits only
-/// for the acknowledgement of its predecessor in the stream. Records for a partition or topic without room stay in the
-/// table until it accepts records again.
+/// for the acknowledgement of its predecessor in the stream. Records for a stuck partition or topic stay in the table
+/// until it accepts records again.
 struct Publish: Sendable {
     let context: StageContext
     let sink: any RecordSink

@@ -216,7 +216,7 @@ final class Unacknowledged: Sendable {
 // MARK: - Records left in the table
 
 extension Unacknowledged {
-    /// Remembers streams that were released to the table, to recall them as soon as there is room.
+    /// Remembers streams that were released to the table, to recall them as soon as the destination accepts more.
     func leave(_ left: [Left]) {
         state.withLock { state in
             for left in left {

@@ -9,7 +9,7 @@ package struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
 
-    /// An empty document with room for `capacity` bytes.
+    /// An empty document with `capacity` bytes reserved.
     package init(reserving capacity: Int = 512) {
         bytes.reserveCapacity(capacity)
     }

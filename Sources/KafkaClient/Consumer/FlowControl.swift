@@ -11,10 +11,10 @@ struct FlowControl {
         /// Reads records. Exits: `holding` when the buffer is full.
         case flowing
 
-        /// Does not poll. Exits: `flowing` when there is room, `paused` after `maxWait`.
+        /// Does not poll. Exits: `flowing` when the buffer has space, `paused` after `maxWait`.
         case holding(since: ContinuousClock.Instant)
 
-        /// Polls without records. Exits: `flowing` when there is room.
+        /// Polls without records. Exits: `flowing` when the buffer has space.
         case paused
     }
 

@@ -3,7 +3,7 @@
 import Formats
 import Verification
 
-/// A batch of requests: the candidates to decide now with their keys, and those that are set aside.
+/// A batch of requests: the candidates to decide now with their keys, and those that wait for a lock.
 struct IntakeBatch: Sendable {
     private let all: [Candidate]
     private let rules: IntakeRules
@@ -15,7 +15,7 @@ struct IntakeBatch: Sendable {
     /// The time by which the keys were chosen: if the clock is set back, no late request becomes timely again.
     let notBefore: Timestamp?
 
-    /// Sets aside the candidates that need rows found to be locked.
+    /// Defers the candidates that need rows found to be locked.
     init(_ candidates: [Candidate], by rules: IntakeRules, besides locked: LockedKeys?) {
         self.init(candidates, candidates, rules, locked)
     }
@@ -28,10 +28,10 @@ struct IntakeBatch: Sendable {
         notBefore = locked?.now
     }
 
-    /// The batch that also sets aside the candidates that need these rows.
+    /// The batch that also defers the candidates that need these rows.
     func besides(_ locked: LockedKeys) -> IntakeBatch { IntakeBatch(all, free, rules, locked) }
 
-    /// The candidates that are set aside, in order.
+    /// The candidates that wait for a lock, in order.
     var waiting: [Candidate] {
         if free.count == all.count { return [] }
         let places = Set(free.map(\.place))

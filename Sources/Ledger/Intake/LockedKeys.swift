@@ -180,7 +180,7 @@ extension PostgresLedger {
 
 /// The rows that other transactions locked for longer than the lock timeout, with those transactions' ids.
 ///
-/// While the same transaction locks a row, batches set aside the candidates that need it without waiting. A row that is
+/// While the same transaction locks a row, batches defer the candidates that need it without waiting. A row that is
 /// merely busy has another transaction each time, so batches wait for it as usual, and for every row once its lock is
 /// released.
 final class HeldRows: Sendable {

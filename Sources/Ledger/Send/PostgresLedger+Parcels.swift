@@ -82,7 +82,7 @@ extension PostgresLedger {
 
     /// Locks parcels with an expired lease, the longest waiting first, until they have the given number of sends.
     ///
-    /// Reads their contents, and the number of due parcels. The other parcels stay free for workers with room for them.
+    /// Reads their contents, and the number of due parcels. The other parcels are left to workers with free capacity.
     func lockDueParcels(since start: Timestamp?, holding sends: Int) -> Statement {
         Statement(
             """

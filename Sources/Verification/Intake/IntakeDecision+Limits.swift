@@ -58,9 +58,9 @@ extension IntakeDecision {
         return tenantUsage[TenantLimit(tenant: tenant, limit: limit), default: 0] + admitted >= limit.count
     }
 
-    /// A refusal until all limits have room again.
+    /// A refusal until all limits admit a request again.
     ///
-    /// A tenant's limit, of which only the count is known, surely has room after all of its `per`.
+    /// A tenant's limit, of which only the count is known, surely admits one after all of its `per`.
     private func refusal(
         _ reason: RejectionReason,
         by rule: String,

@@ -69,7 +69,7 @@ package struct ProviderTokens<Waiter: Sendable>: Sendable {
         queues = rates.mapValues { Queue(rate: $0, at: now) }
     }
 
-    /// Uses a held token, or adds the waiter to the queue until a time if there is room.
+    /// Uses a held token, or adds the waiter to the queue until a time unless it is full.
     package mutating func enter(_ provider: String, _ waiter: Waiter, until: Instant, at now: Instant) -> Entry {
         guard var queue = queues.removeValue(forKey: provider) else { return .go }
         defer { queues[provider] = queue }
