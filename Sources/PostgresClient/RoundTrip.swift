@@ -29,7 +29,7 @@ struct RoundTrip {
         self.durability = durability
     }
 
-    /// Must be called before the message is sent that makes the statements take effect.
+    /// To be called before the message that makes the statements take effect is sent.
     mutating func decisiveMessageLeaves() {
         mayTakeEffect = durability != .later
     }

@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS courier.limit_window (
     entries bytea NOT NULL             -- 12 bytes each: microseconds since 1970 and a count, big-endian
 ) WITH (fillfactor = 80);
 
--- The admissions of a tenant, one row a batch. Those of a window are the difference of two totals, however many rows
+-- The admissions of a tenant, one row a batch. A window's admissions are the difference of two totals, however many rows
 -- lie between them.
 CREATE TABLE IF NOT EXISTS courier.tenant_admission (
     tenant text NOT NULL,
@@ -46,8 +46,8 @@ CREATE TABLE IF NOT EXISTS courier.tenant_admission (
 
 -- The lock under which a tenant's admissions are counted and written.
 --
--- Reads begin at forgotten_at: the index entries of deleted rows stay for as long as a snapshot does that is older, and
--- each batch would pass them while it holds the gate.
+-- Reads begin at forgotten_at. The index entries of deleted rows stay while an older snapshot is open, and each batch would
+-- scan them while it holds the gate.
 CREATE TABLE IF NOT EXISTS courier.tenant_gate (
     tenant text PRIMARY KEY,
     forgotten_at timestamptz NOT NULL DEFAULT '-infinity' -- no admission is left from before this moment
@@ -63,8 +63,8 @@ SELECT courier.sample_less('courier.person'), courier.sample_less('courier.limit
 
 -- Sets the total of a new admission.
 --
--- The tenant's gate is locked by the same transaction. Two workers may reach it in another order than they read the
--- time, so an admission is never earlier than the one before it.
+-- The same transaction locks the tenant's gate. Two workers may lock it in another order than they read the time, so the
+-- time of an admission is at least that of the one before it.
 CREATE OR REPLACE FUNCTION courier.count_admission_on() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -90,8 +90,8 @@ $$;
 CREATE OR REPLACE TRIGGER count_admission_on BEFORE INSERT ON courier.tenant_admission
 FOR EACH ROW EXECUTE FUNCTION courier.count_admission_on();
 
--- The admissions of a tenant after a moment, in one row. The function has no settings of its own, so that it becomes a
--- part of the statement that names it.
+-- The admissions of a tenant after a moment, in one row. The function has no settings of its own, so that PostgreSQL can
+-- inline it.
 CREATE OR REPLACE FUNCTION courier.tenant_usage(of_tenant text, since timestamptz) RETURNS TABLE (count bigint)
 LANGUAGE sql STABLE
 AS $$
@@ -105,7 +105,7 @@ AS $$
           AND a.admitted_at <= since
         ORDER BY a.admitted_at DESC, a.id DESC LIMIT 1
     ), (
-        -- Rows that no limit looks back to are deleted, so the first one need not begin at 0.
+        -- Rows beyond every limit are deleted, so the first row's total need not be 0.
         SELECT a.total - a.count FROM courier.tenant_admission a
         WHERE a.tenant = of_tenant AND a.admitted_at >= coalesce(g.forgotten_at, '-infinity')
         ORDER BY a.admitted_at, a.id LIMIT 1
@@ -115,7 +115,7 @@ $$;
 
 -- Locks the gates of tenants; the caller then reads their admissions and decides alone.
 --
--- One after the other: who inserted all of them first would hold a new one while it waits for another.
+-- One after the other: a statement that inserted all new gates first would hold them while it waits for a lock.
 CREATE OR REPLACE FUNCTION courier.lock_tenants(tenants text[]) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -149,14 +149,14 @@ DECLARE
     limits record;
 BEGIN
     FOR admitted IN SELECT unnest(tenants) AS tenant, unnest(counts) AS count ORDER BY 1 LOOP
-        -- 1. The gate, which is there but for a tenant's first admission.
+        -- 1. The gate: missing only at a tenant's first admission.
         SELECT g.forgotten_at INTO forgotten FROM courier.tenant_gate g WHERE g.tenant = admitted.tenant FOR UPDATE;
         IF NOT FOUND THEN
             PERFORM courier.lock_tenants(ARRAY[admitted.tenant]);
             forgotten := '-infinity';
         END IF;
 
-        -- 2. The admission, and the earliest one that there is.
+        -- 2. The admission, and the tenant's earliest one.
         INSERT INTO courier.tenant_admission (tenant, admitted_at, count)
         VALUES (admitted.tenant, moment, admitted.count) RETURNING total, admitted_at INTO latest;
         -- Only where the clock was set back.
@@ -164,7 +164,7 @@ BEGIN
         SELECT a.admitted_at, a.total - a.count AS total INTO earliest FROM courier.tenant_admission a
         WHERE a.tenant = admitted.tenant AND a.admitted_at >= forgotten ORDER BY a.admitted_at, a.id LIMIT 1;
 
-        -- 3. The limits: what was let through since each one's moment, as the difference of two totals.
+        -- 3. The limits: the admissions within each one, as the difference of two totals.
         SELECT bool_or(latest.total - coalesce((
                 SELECT a.total FROM courier.tenant_admission a
                 WHERE a.tenant = admitted.tenant AND a.admitted_at >= forgotten
@@ -200,11 +200,11 @@ BEGIN
 END
 $$;
 
--- Those of the keys that another transaction has inserted into a table and not committed: nobody sees such a row, and who
--- inserts the same key waits for that transaction's end.
+-- The keys that another transaction has inserted into a table and not committed. Such a row is invisible, and an INSERT of
+-- the same key waits for that transaction's end.
 --
--- The keys are inserted, eight parts at a time, down to the ones that meet a lock; each of those is waited for a millisecond.
--- Nothing of it stays.
+-- The function inserts the keys, and splits a part that meets a lock into eight, down to single keys. Each wait ends after a
+-- millisecond, and every insert is rolled back.
 CREATE OR REPLACE FUNCTION courier.uncommitted_keys(target text, keys uuid[]) RETURNS SETOF uuid
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -229,7 +229,7 @@ DECLARE
             'INSERT INTO courier.receipt (id, provider, status, sealed, seal_key, received_at, tries, due_at) '
             'SELECT u, '''', ''sent'', '''', 0, ''infinity'', 0, ''infinity'' FROM unnest($1) AS u ON CONFLICT DO NOTHING'
         END;
-    -- What is to be tried yet, as places in the sorted keys.
+    -- The parts to try next, as positions in the sorted keys.
     firsts integer[] := ARRAY[1];
     lasts integer[] := ARRAY[cardinality(sorted)];
     first integer;

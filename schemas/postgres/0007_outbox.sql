@@ -24,8 +24,8 @@ BEGIN
 END
 $$;
 
--- The events of one transaction, one of a stream, that no unpublished one is before: nearly all are such, and one row costs
--- less than hundreds. Who can't publish all of them soon writes the rest as rows of the outbox, in the place of the pack.
+-- The events of one transaction, each the first unpublished one of its stream. Nearly all events are, and one row costs less
+-- than hundreds. A worker that cannot publish all of them soon replaces the pack by the rest as rows of the outbox.
 CREATE TABLE IF NOT EXISTS courier.outbox_pack (
     id bigint NOT NULL,                -- random
     lease_until timestamptz NOT NULL,

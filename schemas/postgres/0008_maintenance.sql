@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Maintenance: partitions of days, and old rows of tables without any. Every statement may be run again.
+-- Maintenance: day partitions, and old rows of tables without partitions. Every statement may be run again.
 --
 -- The functions run with the owner's rights, since a worker may not create or drop a table. So their arguments have
 -- bounds.
@@ -16,8 +16,8 @@ VALUES ('partitions'), ('person'), ('limit_window'), ('request_other'), ('send_o
     ('verification_other')
 ON CONFLICT DO NOTHING;
 
--- The tables with partitions, and since when all of a table's are as they should be: none to create, none to drop.
--- Maintenance of a table locks its row, which nobody can reach except through the owner's functions.
+-- The tables with partitions, and the last time when none of a table's partitions was missing or overdue. Maintenance locks
+-- the table's row, which only the owner's functions can reach.
 CREATE TABLE IF NOT EXISTS courier.day_table (
     parent text PRIMARY KEY,
     whole_at timestamptz NOT NULL DEFAULT clock_timestamp()
@@ -27,7 +27,7 @@ INSERT INTO courier.day_table (parent) VALUES ('request'), ('verification'), ('s
 
 SELECT courier.sample_less('courier.maintenance'), courier.sample_less('courier.day_table');
 
--- Whether a task is due; also when a clock that was ahead has postponed it.
+-- True when a task is due, or when a clock that was ahead has postponed it.
 CREATE OR REPLACE FUNCTION courier.is_due(moment timestamptz) RETURNS boolean
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -52,7 +52,7 @@ AS $$
     SELECT EXISTS (SELECT FROM taken)
 $$;
 
--- How long ago all partitions were as they should be: an hour at most where all is well.
+-- The time since no partition was missing or overdue: at most an hour while maintenance works.
 CREATE OR REPLACE FUNCTION courier.maintenance_age() RETURNS interval
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -100,11 +100,11 @@ END
 $$;
 
 -- Creates a table's partitions from yesterday to `ahead` days from now, drops those older than `retention`, and returns
--- how many both were. Of several callers at a time one works and the others return at once.
+-- their number. Of several concurrent callers one works and the others return at once.
 --
--- One table at a time: a caller that kept one table locked and waited for another could deadlock with a worker, which
--- has rows of both. A lock is waited for half a second at most, since all workers wait behind it; a locked partition is
--- retried in five minutes and stops nothing else.
+-- One table at a time: a caller that locked one table and waited for another could deadlock with a worker that uses both.
+-- A wait for a lock ends after half a second, since all workers queue behind it; a locked partition is retried in five
+-- minutes and delays nothing else.
 CREATE OR REPLACE FUNCTION courier.maintain_days(
     parent text, retention interval DEFAULT '24 hours', ahead integer DEFAULT 3
 ) RETURNS integer
@@ -116,7 +116,7 @@ DECLARE
     today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
     oldest timestamptz := courier.oldest_kept(retention);
     key text := CASE parent WHEN 'request' THEN 'day' ELSE 'id' END;
-    -- Rows are updated soon after they were written: in the same page, if there is room.
+    -- Rows are updated soon after they were written: in the same page, if it has free space.
     room integer := CASE parent WHEN 'verification' THEN 46 WHEN 'send' THEN 40 ELSE 100 END;
     bounds text[];
     day date;
@@ -137,11 +137,11 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    -- 1. The partition of strays: rows that no dated partition takes, as of a worker with a wrong clock.
+    -- 1. The partition of strays: rows outside of all dated partitions, such as those of a worker with a wrong clock.
     IF to_regclass(format('courier.%I', parent || '_other')) IS NULL THEN
         PERFORM courier.make_partition(parent, '_other', 'DEFAULT', 100);
     END IF;
-    -- 2. Drop the days that are over. One whose work is not over, as after a long stop, is kept for a week at most.
+    -- 2. Drop the days that are over. A day with unfinished work, as after a long stop, is kept for a week at most.
     FOR old IN
         SELECT child.relname,
             (to_date(right(child.relname, 8), 'YYYYMMDD') + 1)::timestamp AT TIME ZONE 'UTC' AS over_at
@@ -166,8 +166,8 @@ BEGIN
                 END IF;
                 CONTINUE WHEN is_kept;
             END IF;
-            -- The table first: then only readers of its partitions can be in the way, and nobody waits for those while
-            -- all workers wait for the table's lock. DROP needs the lock of the strays, too.
+            -- Lock the table first: then only readers of its partitions can block, and no one waits for them while all
+            -- workers wait for the table's lock. DROP needs the lock of the strays, too.
             EXECUTE format('LOCK TABLE ONLY courier.%I IN ACCESS EXCLUSIVE MODE', parent);
             EXECUTE format('LOCK TABLE ONLY courier.%I IN ACCESS EXCLUSIVE MODE NOWAIT', parent || '_other');
             is_ours := true;
@@ -176,11 +176,11 @@ BEGIN
             changed := changed + 1;
         EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
             is_whole := false;
-            -- A lock of the table or of the strays is in the way of every day.
+            -- A lock of the table or of the strays blocks every day.
             EXIT WHEN NOT is_ours;
         END;
     END LOOP;
-    -- 3. Create the days to come. One that has strays already is left to them: its rows are deleted one by one.
+    -- 3. Create the days to come, except a day whose rows are strays already: those are deleted one by one.
     BEGIN
         FOR day IN SELECT generate_series(today - 1, today + ahead, '1 day')::date LOOP
             CONTINUE WHEN to_regclass(format('courier.%I', parent || to_char(day, '_YYYYMMDD'))) IS NOT NULL;
@@ -216,7 +216,7 @@ BEGIN
 END
 $$;
 
--- Deletes old rows of tables without partitions, one slice of each table that is due, and returns how many they were.
+-- Deletes old rows of tables without partitions, one slice of each table that is due, and returns their number.
 --
 -- The workers go through a table together, slice by slice, and rest for an hour at its end. That costs one reading of
 -- the table and no index, which every request would pay for. Locked rows are left for the next round.
@@ -228,7 +228,7 @@ AS $$
 DECLARE
     oldest timestamptz := courier.oldest_kept(retention);
     oldest_id uuid := courier.uuid_floor(oldest);
-    -- Work that is not over by then is dropped, as with the partitions.
+    -- Work that is unfinished by then is dropped, as with the partitions.
     last_id uuid := courier.uuid_floor(oldest - interval '7 days');
     part courier.maintenance;
     is_old text;
@@ -291,10 +291,10 @@ GRANT EXECUTE ON FUNCTION courier.maintenance_age() TO courier_worker;
 GRANT EXECUTE ON FUNCTION courier.maintain_days(text, interval, integer) TO courier_worker;
 GRANT EXECUTE ON FUNCTION courier.forget_slices(interval, integer) TO courier_worker;
 
--- Days are made here and none is dropped: how long they are kept is the workers' setting.
+-- Days are created here and none is dropped, since the retention is the workers' setting.
 SELECT courier.maintain_days(t.parent, '100 years') FROM unnest(ARRAY['request', 'verification', 'send', 'message']) AS t(parent);
 
--- A table without a primary key has its whole row for an identity, in partitions of before as well.
+-- A table without a primary key has its whole row as replica identity, also in existing partitions.
 DO $$
 DECLARE
     bare record;

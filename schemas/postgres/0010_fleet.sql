@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The fleet that this database belongs to. Every statement may be run again.
 
--- One row, written by the first worker: ids name their cell, so a worker of another one would make ids whose database
--- nobody finds.
+-- One row, written by the first worker. Ids name their cell, so ids of another cell's worker would lead to another database.
 CREATE TABLE IF NOT EXISTS courier.cell (
     is_only_row boolean PRIMARY KEY DEFAULT true CHECK (is_only_row),
     number smallint NOT NULL CHECK (number BETWEEN 0 AND 255)
@@ -39,7 +38,7 @@ REVOKE ALL ON FUNCTION courier.other_keys(text[], smallint[], bytea[]) FROM PUBL
 GRANT EXECUTE ON FUNCTION courier.other_keys(text[], smallint[], bytea[]) TO courier_operator;
 
 -- The timeline on which the server writes, a part of event ids. It begins with 1, and each promotion of a standby
--- begins another one, which may lack the last transactions of the one before: their event numbers are given again, to
+-- begins another one, which may lack the last transactions of the one before: their event numbers are then used again for
 -- other events. 1 where a managed service does not show it.
 CREATE OR REPLACE FUNCTION courier.timeline() RETURNS integer
 LANGUAGE plpgsql

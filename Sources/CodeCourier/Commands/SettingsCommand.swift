@@ -42,7 +42,7 @@ struct SettingsDocument: Sendable {
         ]
     }
 
-    /// The document's text with its part as declared now; the same text if it has no place for the part.
+    /// The text with its part replaced by the declared settings; unchanged if `start` or `end` is missing.
     func renewed(_ text: String) -> String {
         guard let before = text.firstRange(of: start), let after = text[before.upperBound...].firstRange(of: end) else {
             return text

@@ -126,7 +126,7 @@ private struct IdentifierGenerator: RandomNumberGenerator {
 
 /// The request ids of today and yesterday in UTC, the days that the database keeps.
 ///
-/// Every request has one, so an entry is only the digests of its key and of its payload.
+/// There is one for every request, so to save memory an entry is only a digest of its key and one of its payload.
 struct RememberedRequests {
     private var today: [UUIDValue: UUIDValue] = [:]
     private var yesterday: [UUIDValue: UUIDValue] = [:]

@@ -100,9 +100,9 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes outcomes to verifications that are as they were when their sends were claimed, but for wrong guesses.
+    /// Writes outcomes to verifications that have not changed since their sends were claimed, except by wrong guesses.
     ///
-    /// `known` has the rows as of the claims.
+    /// `known` has the rows as they were then.
     package static func settleVerifications(
         _ rows: [StoredVerification],
         known: [VerificationID: StoredVerification],

@@ -5,8 +5,8 @@ import Synchronization
 
 /// One call, shared between the thread that makes it and the task that waits for it.
 ///
-/// The first outcome counts, whether of the server, the deadline or a cancellation. The gate decides the meaning of the
-/// last two: until the end of the message is released, giving up withholds it and proves that nothing was sent.
+/// The first outcome counts, whether of the server, the deadline or a cancellation. A call that is given up before the
+/// gate has released the message's end never sends it: surely nothing was sent. Later the outcome is unknown.
 final class SMTPCall: SMTPListener {
     private struct State {
         var result: SMTPResult?
