@@ -14,7 +14,7 @@ machine="$(uname -m)"
 unpacked="$(mktemp -d)"
 trap 'rm -rf "$unpacked"' EXIT
 
-# Those of the x86-64 and the 64-bit ARM wheels.
+# The hashes of the x86-64 and the 64-bit ARM wheels.
 cat >"$unpacked/requirements.txt" <<'WHEELS'
 confluent-kafka==2.16.1 \
     --hash=sha256:24f613cc81a856b6fbb2d7d11044a9aa770044eecc1f83ff84618688b056be06 \

@@ -34,7 +34,7 @@ extern const struct rd_kafka_Uuid_s *rd_kafka_TopicDescription_topic_id(
 extern int64_t rd_kafka_Uuid_least_significant_bits(const struct rd_kafka_Uuid_s *id) __attribute__((weak));
 extern int64_t rd_kafka_Uuid_most_significant_bits(const struct rd_kafka_Uuid_s *id) __attribute__((weak));
 
-// Asks for a topic's id, which comes as an event on the queue; 0 where the library knows none.
+// Requests a topic's id, which arrives as an event on the queue; 0 when the library does not support ids.
 static inline int courier_kafka_ask_topic_id(
     rd_kafka_t *client, const char *topic, int timeout, rd_kafka_queue_t *queue) {
     if (!rd_kafka_DescribeTopics || !rd_kafka_TopicDescription_topic_id) return 0;

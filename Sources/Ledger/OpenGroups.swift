@@ -67,7 +67,7 @@ package final class OpenGroups<ID: Hashable & Sendable, Member: Identifiable & H
         /// Members that are in no group.
         package var single: [Member] = []
 
-        /// Ended members of the groups that are split.
+        /// Ended members of the groups in `split`, which leave the group with it.
         fileprivate(set) var freed: [Member] = []
 
         /// Ended members of groups that still have open ones.

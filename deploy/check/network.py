@@ -14,7 +14,7 @@ LOCAL = ["169.254.169.254", "169.254.20.10", "fe80::1"]
 PUBLIC = ["192.0.2.1", "2001:db8::1"]
 DNS = [(place, port, protocol) for place, port in (("kube-system", 53), ("169.254.20.10", 53), ("openshift-dns", 5353))
        for protocol in ("UDP", "TCP")]
-# What the base is for: Kafka and PostgreSQL wherever they are in private, providers by HTTPS and by mail.
+# The base allows Kafka and PostgreSQL at all private addresses, and providers by HTTPS and by mail.
 BROAD = [(place, port, "TCP") for place in [*PRIVATE, "kafka"] for port in (9092, 9093, 5432)]
 BROAD += [(place, port, "TCP") for place in PUBLIC for port in (443, 465, 587)]
 

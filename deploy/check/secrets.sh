@@ -18,7 +18,7 @@ refuses() {
     grep -q '^error: ' "$words" || fail "make-secrets.sh refuses $1 without a word" "$(cat "$words")"
 }
 
-# Whether each URL of a folder has its login's password, and ends so.
+# True when each URL of a folder has its login's password and the given end.
 fit() {
     local name
     for name in owner:owner-url worker:postgres-url monitor:monitor-url; do

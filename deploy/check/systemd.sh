@@ -8,7 +8,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 unit=deploy/systemd/code-courier@.service
 
-# What the configuration names without a folder is what the unit puts beside it.
+# The secrets that the configuration names without a folder are those that the unit loads.
 loaded="$(sed -n 's|^LoadCredential=\([a-z-]*\):/etc/code-courier/credentials/.*|\1|p' "$unit" | sort)"
 named="$(grep -oE '[a-zA-Z]+File: [a-z-]+' deploy/systemd/courier.yaml | sed 's/.*: //' | sort)"
 [[ "$loaded" == "$named" ]] || fail "the unit loads other secrets than courier.yaml names" "$loaded" "$named"
@@ -20,7 +20,7 @@ fi
 
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
-# Whether a program is there is the installation's business.
+# The check does not need the program to be installed.
 sed 's|^ExecStart=/usr/local/bin/code-courier |ExecStart=/bin/true |' "$unit" >"$folder/code-courier@.service"
 grep -q '^ExecStart=/bin/true ' "$folder/code-courier@.service" || fail "$unit starts another program"
 words="$(SYSTEMD_LOG_LEVEL=warning systemd-analyze verify --man=no "$folder/code-courier@1.service" 2>&1)" ||

@@ -72,7 +72,7 @@ if [[ "${1:-}" == --micro ]]; then
     exec "$parts" micro
 fi
 
-# What is missing or wrong is told before the build.
+# Reports a missing or wrong Kafka before the build.
 export KAFKA_HOME="${KAFKA_HOME:-$root/../shared/kafka}"
 "$scripts/kafka.sh" check
 KAFKA_HOME="$(cd "$KAFKA_HOME" && pwd -P)"

@@ -141,7 +141,7 @@ def misleads(then, name, value, is_valid):
     rules = [error for error in Draft202012Validator(then).iter_errors(value)
              if not (error.validator == "enum" and place(name, error) in OPEN)
              and not (error.validator == "additionalProperties" and name in WRITTEN)]
-    # What is read now may have been refused then.
+    # An input that is accepted now may have been refused by v1's first schema.
     return not rules and not is_valid or bool(rules) and is_valid and name in WRITTEN
 
 

@@ -21,11 +21,11 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "schemas" / "kafka"
 
 AGREEMENT = FOLDER / "examples" / "agreement" / "requests.json"
 
-# What consumers read, and the lists of words that may become longer there.
+# The schemas that consumers read, and the lists of words that may become longer in them.
 READ_BY_CONSUMERS = {"delivery": ("channel", "purpose", "reason", "send.encoding"), "dead-letter": ("dead-letter-reason",)}
 
-# What ECMAScript, RE2, Java and Python do not all take, or not alike: the escapes u, p and of what needs none, the classes
-# d, w, s and b, groups that look ahead or behind or have a name, and references.
+# Syntax that ECMAScript, RE2, Java and Python do not all accept or do not read alike: the escapes u and p, escapes of
+# characters that need none, the classes d, w, s and b, groups that look ahead or behind or have a name, references.
 UNPORTABLE = re.compile(r"\\[^\\x^$.*+?()\[\]{}|]|\(\?")
 
 # The keywords that mean the same in draft-07 and in 2020-12. An $id would become the name of generated types.

@@ -8,7 +8,7 @@ Lines below the table sum up the requests, and name the scenarios with a broken 
 import json
 import sys
 
-# What one fault of a scenario is.
+# The description of a scenario's fault.
 FAULTS = {
     "kill": "kill -9 under load",
     "kill_resend_once": "the same with resend_once",

@@ -26,8 +26,8 @@
 #   done
 #   deploy/local/kafka.sh kill-node trial 2; deploy/local/kafka.sh start-node trial 2; deploy/local/kafka.sh stop trial
 #
-# Who comes without a password may do everything. `secure` names a user who may do nothing until `tool … kafka-acls` has
-# given rights: docs/deployment.md has the commands.
+# A client without a password may do everything. `secure` names a user without rights until `tool … kafka-acls` grants
+# them: docs/deployment.md has the commands.
 set -euo pipefail
 # shellcheck source=deploy/local/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
@@ -213,7 +213,7 @@ stop() {
     rm -rf "$state"
 }
 
-# What `kafka` of a worker's configuration needs; SCRAM with Kafka 4 needs librdkafka 2.6.1, PLAIN does not.
+# The part `kafka` of a worker's configuration; SCRAM with Kafka 4 needs librdkafka 2.6.1, PLAIN does not.
 secure() {
     cat <<-SETTINGS
 		kafka:

@@ -313,7 +313,7 @@ class Runner:
         text = self.log(part).read_text(errors="replace")
         return re.search(part.retry, text) and "✘" not in text
 
-    # What the event stream tells
+    # The facts of the event stream
 
     def events(self, name):
         """The events of a part, those of whole suites left out."""

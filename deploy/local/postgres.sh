@@ -23,7 +23,7 @@ name="${2:-test}"
 settings=("${@:3}")
 [[ "$name" =~ ^[a-z0-9-]+$ ]] || fail "a cluster's name has only a–z, 0–9 and -: $name"
 
-# What this checkout knows of the cluster: `directory` (where it is) and `url`.
+# The checkout's state of the cluster: its `directory` and its `url`.
 state="$local_directory/postgres/$name"
 programs=/usr/lib/postgresql/15/bin
 
@@ -41,7 +41,7 @@ private() { (umask 077 && cat >"$1"); }
 
 directory() { cat "$state/directory" 2>/dev/null || true; }
 
-# Whether the cluster's owner can make files there: not so below a directory that only root may enter.
+# True when the cluster's owner can create files there: not below a directory that only root may enter.
 owner_can_use() { as_owner test -w "$1" -a -x "$1" && as_owner "$programs/postgres" --version >/dev/null; }
 
 # The process of the running server, or nothing. A pid file may be left from a crash or a reboot, and its number may

@@ -31,7 +31,7 @@ free_port() {
     fail "no free port found on 127.0.0.1"
 }
 
-# Whether something accepts connections on that port of 127.0.0.1.
+# True when something accepts connections on that port of 127.0.0.1.
 accepts() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # Waits for a process to end, at most that many tenths of a second.
@@ -41,7 +41,7 @@ wait_for_end() {
     ! alive "$process"
 }
 
-# Whether a process runs; true also for one that belongs to another user, false for a zombie.
+# True when a process runs, also one of another user; false for a zombie.
 alive() { [[ -r "/proc/$1/stat" ]] && [[ "$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null)" != [ZX] ]]; }
 
 # Runs the rest of the caller under a lock of its own, so that two callers in one checkout take turns.

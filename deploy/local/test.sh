@@ -80,7 +80,7 @@ exec 9>"$local_directory/test.lock"
 flock --nonblock 9 || fail "the tests of this checkout run already"
 rm -rf "${results:?}"/*
 
-# What is missing is told before the build.
+# Reports a missing Kafka before the build.
 if needs ' (clients|end-to-end|old-library|restarts|one-node[a-z-]*|three-nodes[a-z-]*|campaign) '; then
     "$scripts/kafka.sh" check
     # The tests call the script from folders of their own.
@@ -104,7 +104,7 @@ if [[ -z "$own_postgres" ]]; then
     if [[ -w /dev/shm ]] && (($(df --output=avail -k /dev/shm | tail -n 1) > 2000000)); then
         export COURIER_POSTGRES_PLACE=/dev/shm
     fi
-    # What the tests know of a crash is that of a server, and never that of the machine.
+    # The tests crash servers, never the machine, so nothing needs to be synced to the disk.
     COURIER_TEST_POSTGRES_URL="$("$scripts/postgres.sh" start test fsync=off 9>&-)"
     export COURIER_TEST_POSTGRES_URL
 fi

@@ -81,7 +81,7 @@ struct RedrivePlan {
         waiting.insert(letter.id)
     }
 
-    /// Removes a dead letter from the waiting ones; true when it is to be redriven now, once for each.
+    /// True when a dead letter is to be redriven now: at its first call only, which removes it from the waiting ones.
     mutating func take(_ letter: DeadLetter) -> Bool {
         !letter.isShortened && waiting.remove(letter.id) != nil
     }

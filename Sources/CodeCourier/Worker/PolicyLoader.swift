@@ -33,7 +33,7 @@ actor PolicyLoader: FileLoader {
         judged = content
         switch parse(content) {
         case .success(let policy):
-            // At the first check after the start, the content is the one in force.
+            // The first check after the start usually finds the policy that the start has loaded.
             if isFirst, cause == .change, policy == policies.current { return }
             replace(with: policy)
         case .failure(let faults):

@@ -10,9 +10,9 @@ import Verification
 ///    up to three times; a person or a request in a new transaction.
 /// 3. Gates: windows still conflict, or a tenant's limit does. A transaction inserts all missing rows, then locks the
 ///    gates of the tenants, so that every other worker waits.
-/// 4. Skip locked: a lock timeout. The locked rows are found without waiting, the candidates that need them are set
-///    aside, and the others begin again at 1. If no row is locked, the lock is on a table or a tenant's gate, which
-///    parts of the batch would meet as well.
+/// 4. Skip locked: a lock timeout. The locked rows are found without waiting, the candidates that need them are
+///    deferred, and the others begin again at 1. If no row is locked, the lock is on a table or a tenant's gate: a
+///    part of the batch would time out as well.
 struct ConflictPolicy {
     enum Locking { case optimistic, gates }
 

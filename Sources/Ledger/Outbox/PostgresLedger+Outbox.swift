@@ -346,7 +346,7 @@ extension PostgresLedger {
             """
             DELETE FROM courier.outbox o
             WHERE o.stream = ANY ($1)
-              -- As a condition on a value this is looked up in a hash table, and not made a join.
+              -- IS TRUE keeps the planner from making a join of IN: it looks up the keys in a hash table.
               AND ((o.stream, o.sequence) IN (SELECT unnest($1::uuid[]), unnest($2::int4[]))) IS TRUE
             """,
             [.uuids(records.map(\.stream.value)), .int32s(records.map(\.sequence))]

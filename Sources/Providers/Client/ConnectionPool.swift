@@ -153,7 +153,7 @@ final class ConnectionPool {
         idle.append(connection)
     }
 
-    /// True while a call may still be written; ends it when its time is over.
+    /// True while a call may still be written; fails the call when its time is over.
     private func mayLeave(_ call: ProviderCall) -> Bool {
         if let hindrance = call.hindrance { call.fail(hindrance) }
         return call.isWaiting

@@ -71,7 +71,7 @@ struct TwilioSignature: ReceiptSignature {
         return ([url] + places.map { $0 + path } + spelt).filter { seen.insert($0).inserted }
     }
 
-    /// The spellings of a path and its query, from as received to rewritten.
+    /// The spellings of a path and its query, the received one first.
     ///
     /// With or without the root slash; with percent-encoding in capitals, in small letters or only where required; with
     /// a space as `+` or `%20`; and with both of these combined.

@@ -71,7 +71,7 @@ package protocol Ledger: Sendable {
 
     /// Creates the coming partitions, drops those past retention, and deletes a batch of other old rows.
     ///
-    /// To be called every few seconds: it does what is due for all workers together. Returns how long ago all
+    /// To be called every few seconds; one of all workers does each task that is due. Returns how long ago all
     /// partitions were last up to date.
     @discardableResult func maintain() async throws -> Duration
 }

@@ -33,7 +33,7 @@ package struct HealthScore: Sendable {
 
     private var points = Self.highest
 
-    /// The last error burst, slowness or gain; nil at the maximum of points.
+    /// The time of the last error burst, slowness or gain of points; nil at the maximum of points.
     private var calmSince: Instant?
 
     /// The times of the newest errors, one more than are allowed.
@@ -86,7 +86,7 @@ package struct HealthScore: Sendable {
         if suffer(at: now, unlessWithin: Self.slowInterval, of: lostForSlownessAt) { lostForSlownessAt = now }
     }
 
-    /// Restarts the time without trouble, and subtracts points unless the same trouble did so within `time`.
+    /// Restarts the calm period, and subtracts points unless the same kind of trouble has done so within `time`.
     private mutating func suffer(at now: Instant, unlessWithin time: Duration, of last: Instant?) -> Bool {
         recover(at: now)
         calmSince = now

@@ -37,7 +37,7 @@ package enum MessageCatalog {
         return english
     }()
 
-    /// The texts of the first tag that finds any along its fallbacks, otherwise the English ones.
+    /// The texts of the first tag that has any, its own or those of a fallback; otherwise the English ones.
     static func find(_ tags: [String]) -> LanguageTexts {
         for tag in tags {
             for key in LanguageTag(tag)?.catalogKeys ?? [] {
