@@ -10,9 +10,9 @@
 #           this machine (127.0.0.1) and for compose.yaml (postgres), whose server has no TLS, so that the URLs ask for
 #           none, and where every URL is there already
 #
-# A file that is there is left as it is: a key that is lost makes codes, hashes and sealed recipients unreadable. A URL
-# that is kept and does not fit HOST and CA is told of.
-# The folder is for its owner alone; the files in it can be read by whom they are mounted for.
+# Existing files are left as they are: a lost key makes codes, hashes and sealed recipients unreadable. An existing URL that
+# does not fit HOST and CA is reported.
+# The folder is for its owner alone; its files can be read by every user that they are mounted for.
 set -euo pipefail
 
 folder="${1:-}"

@@ -103,7 +103,7 @@ def steps(items):
 
 @functools.cache
 def derivative(sequences, digit):
-    """What the sequences leave of a text behind its first digit."""
+    """The sequences after their first digit, for those that begin with `digit`."""
     return frozenset(rest for items in sequences for begin, rest in steps(items)[0] if digit in begin)
 
 
@@ -253,7 +253,7 @@ class Library:
         self.words = {getattr(phonenumbers.PhoneNumberType, name): kind for name, kind in words.items()}
 
     def metadata(self, code):
-        """Those of the regions that share a calling code, the main one first."""
+        """The metadata of the regions that share a calling code, the main one first."""
         kind = self.package.PhoneMetadata
         return [
             kind.metadata_for_nongeo_region(code) if region == "001" else kind.metadata_for_region(region)

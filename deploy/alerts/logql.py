@@ -177,7 +177,7 @@ def steps(path):
 
 
 def value_at(document, path):
-    """What stands at a path, as Loki makes a label of it; nothing is the empty text."""
+    """The value at a path as Loki's label for it; the empty text when there is none."""
     for name in steps(path):
         if not isinstance(document, dict) or name not in document:
             return ""

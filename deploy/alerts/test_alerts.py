@@ -163,7 +163,7 @@ def fired(lines):
 
 
 def test_several(fault):
-    """What is affected besides the first of a heartbeat is seen as well."""
+    """An alert also fires for the second and later affected parts of a heartbeat."""
     for name, lines, parts in SEVERAL:
         texts = [text for text in printed(lines) if text.startswith(f"{name} ")]
         for part in parts:
@@ -299,7 +299,7 @@ NO_PATHS = ("of.eu-1.n", "of.", ".n", "of..n", "1", "of.1", "of n", "of[n]", "")
 
 
 def test_queries(fault):
-    """What the evaluator does not know it refuses."""
+    """The evaluator refuses queries that it does not support."""
     for query in ("rate({a=\"b\"}[5m])", "sum(count_over_time({a=\"b\"} | logfmt [5m]))", "sum(count_over_time({a=\"b\"}[5m])",
                   "sum_over_time({a=\"b\"}[5m])", "count_over_time({a=\"b\"} | label_format c=\"{{.d}}\" [5m])",
                   *(f"count_over_time({{a=\"b\"}} | json n=\"{path}\" [5m])" for path in NO_PATHS)):

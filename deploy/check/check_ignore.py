@@ -22,7 +22,7 @@ def copied(containerfile):
 
 
 def matches(pattern, path):
-    """Whether a pattern names a path or a folder above it; `*` does not go past a slash."""
+    """True when a pattern names a path or a folder above it; `*` does not match a slash."""
     wanted, parts = pattern.strip("/").split("/"), pathlib.PurePosixPath(path).parts
     return len(wanted) <= len(parts) and all(map(fnmatch.fnmatchcase, parts, wanted))
 

@@ -97,7 +97,7 @@ def mounted_files(template, configs):
 
 
 def faults_of_files(template, configs, named_by_urls):
-    """What the configuration, the environment and the database's URLs name must be mounted."""
+    """Files that the configuration, the environment or the database's URLs name, and that are not mounted."""
     container = template["spec"]["containers"][0]
     files = set(mounted_files(template, configs))
     named = {each["value"] for each in container.get("env", []) if each["value"].startswith("/")}

@@ -27,7 +27,7 @@ def is_address(place):
 
 
 def matches(peer, place):
-    """Whether a peer of a rule is an address, or has the pods of a namespace."""
+    """True when a peer of a rule covers an address, or the pods of a namespace."""
     if "ipBlock" not in peer:
         wanted = peer["namespaceSelector"].get("matchLabels", {})
         return not is_address(place) and wanted.items() <= {"kubernetes.io/metadata.name": place}.items()

@@ -34,7 +34,7 @@ UPPER = {"maximum", "maxLength", "maxItems", "maxProperties"}
 
 
 def changes(old, new, path, written):
-    """What differs against the rule, as sentences."""
+    """The differences that break the rule, as sentences."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         return [] if old == new else [f"{path} is another schema"]
     found = []
@@ -73,7 +73,7 @@ def changed_words(before, after, path, written):
 
 
 def may_differ(keyword, before, after, written):
-    """Whether a bound has moved, or come or gone, in the direction that is allowed."""
+    """True when a bound has moved, or come or gone, in the allowed direction."""
     if keyword in LOWER | UPPER:
         if before is None or after is None:
             # A new bound of what is read is for messages to judge.
@@ -136,7 +136,7 @@ def check_golden(faults):
 
 
 def misleads(then, name, value, is_valid):
-    """Whether v1's first schema is wrong about a golden message, in more than a field, or a word of an open list, that
+    """True when v1's first schema is wrong about a golden message, in more than a field, or a word of an open list, that
     events have won since."""
     rules = [error for error in Draft202012Validator(then).iter_errors(value)
              if not (error.validator == "enum" and place(name, error) in OPEN)
@@ -173,7 +173,7 @@ def golden_values(name, *parts):
 
 
 def breaks_no_shape(answer):
-    """Whether the answer blames something else than the value's shape: its signature, its time, the policy."""
+    """True when the answer blames something other than the value's shape: its signature, its time, the policy."""
     if "deadLetter" in answer:
         return answer["deadLetter"] in ("bad_signature", "invalid_cloudevent")
     if "rule" not in answer:

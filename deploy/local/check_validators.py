@@ -90,7 +90,7 @@ def python_jsonschema(schema, files):
 
 
 def failure(command, is_quiet=False):
-    """What a program says when it fails; with `is_quiet` whatever it says."""
+    """The output of a program that fails; with `is_quiet` the output of one that succeeds, too."""
     code, output, errors = run(command)
     return [f"{command[-1]}: {line}" for line in (output + errors).splitlines() or [f"ends with {code}"]
             if code != 0 or is_quiet and output + errors]

@@ -380,10 +380,10 @@ class Runner:
 
 
 class Turns:
-    """How long each test took from its turn on.
+    """The time that each test took from its turn on.
 
-    A test with arguments tells when each case gets its turn, one without tells only when it was asked for. As many have one
-    as the width says, in the order of asking.
+    The event stream reports the turn of each case of a test with arguments, but only the scheduling of a test without. So
+    the turns are computed: `width` tests run at a time, in the order of their scheduling.
     """
 
     def __init__(self, width):

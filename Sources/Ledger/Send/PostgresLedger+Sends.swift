@@ -211,7 +211,7 @@ extension PostgresLedger {
                     fence = CASE u.state WHEN 'pending' THEN s.fence + 1 ELSE s.fence END,
                     refused_by = coalesce(u.refused_by, s.refused_by),
                     rendering = CASE u.state WHEN 'pending' THEN s.rendering ELSE '' END,
-                    -- Where nobody knows who has it, nobody is named.
+                    -- A send of unknown outcome names a provider only if it is known which one may have the message.
                     provider = CASE u.state WHEN 'unknown' THEN u.provider ELSE coalesce(u.provider, s.provider) END,
                     provider_message_id = u.provider_message_id,
                     segments = u.segments, encoding = u.encoding, error_code = u.error_code

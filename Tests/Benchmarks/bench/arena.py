@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one measurement stands on: a database, topics and a provider of its own, and the programs that it measures."""
+"""The surroundings of one measurement: a database, topics and a provider of its own, and the programs that it measures."""
 
 import concurrent.futures
 import contextlib
@@ -59,7 +59,7 @@ class Arena:
         self.url = self.parts.postgres.rpartition("/")[0] + "/" + self.name
 
     def drop_database(self):
-        # A server that is gone is no matter any more: what it failed is told, not this.
+        # Ignore a server that is gone: the failure that ended it is reported instead.
         with contextlib.suppress(psycopg.OperationalError), self.server() as server:
             server.execute(f"DROP DATABASE {self.name} WITH (FORCE)")
 
@@ -143,7 +143,7 @@ class Arena:
             raise self.failure(f"{self.published} of {count} were published within {within} s")
 
     def failure(self, words, program=None):
-        """What went wrong, and the last lines of the program's log, or of the contestants'."""
+        """The failure, with the last lines of the program's log, or of the contestants'."""
         programs = [program] if program else self.programs[1:]
         logs = ["".join(open(program.log, errors="replace").readlines()[-10:]) for program in programs]
         return Failure("\n".join([f"{self.contestant.name}: {words}; the end of its log:", *logs]))

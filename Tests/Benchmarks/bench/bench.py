@@ -107,14 +107,14 @@ def micro(parts):
 
 
 def backlog(parts):
-    """What a worker holds in memory while a million requests wait."""
+    """The memory of a worker while a million requests wait."""
     with Arena(parts, CodeCourier(parts)) as arena:
         load = Load(9)
         for _ in range(WAITING // 50_000):
             arena.produce(load.take(50_000))
         program = arena.start_contestant()
         arena.wait_for(1000, 120)
-        # The time in which the client's queues fill as far as they ever do, of which nothing tells.
+        # The client's queues fill up in this time; nothing reports when they are full.
         time.sleep(20)
         return {"waiting": WAITING, "rss_mb": round(machine.resident(program.pid))}
 

@@ -36,7 +36,7 @@ keys: {{ code: "{keys[0]}", hash: "{keys[1]}", fingerprint: "{keys[2]}", seal: "
 
 
 def output(command, **variables):
-    """What a short command prints; its complaint is the failure's."""
+    """The output of a short command; throws its error output when it fails."""
     environment = os.environ | variables
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode != 0:

@@ -40,8 +40,8 @@ RATIOS = {
     "ratio_postgres_cpu": ("postgres_cpu_us", "ceiling_postgres_cpu_us"),
 }
 
-# What a request may cost, in the processor time that PostgreSQL needs for the SQL alone: a multiple, because the same
-# work takes twice as long on another machine, or on this one at another hour. Never wall time.
+# The maximum cost of a request, as a multiple of the processor time that PostgreSQL needs for the SQL alone: the same work
+# takes twice as long on another machine, or on this one at another hour. Never wall time.
 GATES = {"ratio_worker_cpu": 2.7, "ratio_postgres_cpu": 1.7}
 
 
@@ -60,7 +60,7 @@ def medians(rounds):
 
 
 def broken_gates(summary):
-    """What costs more than it may."""
+    """The figures that exceed their limits."""
     return [
         f"{name} is {summary[name]}, at most {limit} are allowed"
         for name, limit in GATES.items() if (summary[name] or 0) > limit

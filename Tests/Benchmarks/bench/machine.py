@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel counts: processor time of processes and of the whole machine, and memory."""
+"""The kernel's counters: processor time of processes and of the whole machine, and memory."""
 
 import os
 

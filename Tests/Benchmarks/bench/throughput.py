@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many requests a second a contestant does, and what one of them costs."""
+"""The requests a second of a contestant, and the cost of one."""
 
 import time
 
@@ -34,7 +34,7 @@ def measure(parts, contestant, records, kinds, workers=1):
 
 
 def costs(arena, programs):
-    """What was spent until now: processor time in µs, of the whole machine in `box_us`, and bytes of WAL."""
+    """The costs until now: processor time in µs, of the whole machine in `box_us`, and bytes of WAL."""
     parts = arena.parts
     spent = {
         "worker_cpu_us": sum(machine.own(program.pid) for program in programs),
