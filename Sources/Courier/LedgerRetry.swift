@@ -27,7 +27,7 @@ final class LedgerRetry: Sendable {
         }
     }
 
-    /// Time within which a stage that still retries fails again.
+    /// The maximum time from one failure of a retrying stage to its next one.
     private static let longestAttempt = OutageNotice.interval
 
     private let outage = Mutex(Outage())

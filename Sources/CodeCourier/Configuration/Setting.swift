@@ -63,7 +63,7 @@ struct Setting {
         read = { [key = self.key] source, settings in settings[keyPath: path] = source.path(key) }
     }
 
-    /// The same with its meaning.
+    /// The setting with its description, to which the bounds of its value are added.
     func described(_ text: String) -> Setting {
         var setting = self
         setting.description = bounds.map { "\(text); \($0)" } ?? text

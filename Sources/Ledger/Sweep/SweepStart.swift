@@ -9,14 +9,14 @@ import Verification
 ///
 /// The index entry of a swept row is dead, but it stays until a vacuum, which waits for every open snapshot. A scan
 /// from the oldest entry would pass the dead entries of a whole day. So a sweep starts shortly before the oldest row
-/// that the last one left. Only now and then it scans from the oldest entry, a full scan, for rows that became due with
-/// an old time.
+/// that the last one left. Now and then a full scan, from the oldest entry, finds rows that became due with an old
+/// time.
 final class SweepStart: Sendable {
     /// The rows that a sweep left although they were due.
     enum Left {
         case nothing
 
-        /// Some rows, the oldest due since this time.
+        /// Some rows, of which the oldest became due at this time.
         case some(since: Timestamp)
 
         /// Unknown, since the sweep did not scan all due rows.

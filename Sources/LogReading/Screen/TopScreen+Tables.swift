@@ -84,8 +84,9 @@ extension TopScreen {
         Figure.short(provider.rates.reduce(0) { $0 + (outcomes.contains($1.key) ? $1.value : 0) })
     }
 
-    /// The breaker's state; half open is no alarm, since the next message probes the provider, for a backup perhaps
-    /// hours later.
+    /// The breaker's state.
+    ///
+    /// Half open is no alarm: it lasts until the next message probes the provider, for a backup perhaps hours.
     private static func breaker(_ provider: ProviderNow) -> (text: String, style: ScreenLine.Style) {
         if provider.pausing > 0 { return ("open \(provider.pausing)/\(provider.workers)", .bad) }
         if provider.probing > 0 { return ("half open \(provider.probing)/\(provider.workers)", .plain) }
