@@ -13,10 +13,17 @@ extension CommandLineSuite {
         @Test func `migrate prepares an empty database, and does nothing the second time`() async throws {
             try await LedgerDatabase.empty(connections: 1) { database in
                 let folder = try ScratchFolder()
-                let first = try await run(["migrate"], folder, ["POSTGRES_URL": database.url])
+                let login = ["POSTGRES_URL": database.url]
+                let plan = try await run(["migrate", "--plan"], folder, login, expecting: 1)
+                #expect(plan.lines.first == "-- 0001_schema" && plan.output.contains("CREATE SCHEMA"))
+                let ahead = try await run(["migrate", "--status"], folder, login, expecting: 1)
+                #expect(ahead.lines.first == "pending  0001_schema")
+                let first = try await run(["migrate"], folder, login)
                 #expect(first.lines.filter { $0.hasPrefix("applied ") }.count >= 2)
                 #expect(first.lines.last == "the database is up to date")
-                let second = try await run(["migrate"], folder, ["POSTGRES_URL": database.url])
+                let status = try await run(["migrate", "--status"], folder, login)
+                #expect(status.lines.count >= 2 && status.lines.allSatisfy { $0.hasPrefix("applied  0") })
+                let second = try await run(["migrate"], folder, login)
                 #expect(second.lines == ["nothing to do: the database is up to date"])
             }
         }
@@ -107,7 +114,39 @@ extension CommandLineSuite {
                 let code = try #require(fleet.messages[number]?.first?.code)
                 try await verify(code, event, config, fleet)
                 try await follow(tail, event)
+                try await find(event, number, config, fleet)
+                try await show(event, number, config, fleet)
             }
+        }
+
+        /// Finds the event in the past of its topic, by each condition of `events tail`.
+        private func find(_ event: Event, _ number: String, _ config: [String], _ fleet: TestFleet) async throws {
+            let past = ["events", "tail", "--from-beginning", "--until-now"] + config
+            for condition in [["--request-id", "by-hand"], ["--phone", number], ["--status", "sent"]] {
+                let found = try await run(past + condition, fleet.folder)
+                #expect(found.lines.count == 1, "\(condition[0])")
+                #expect(!found.output.contains(number))
+            }
+            let none = try await run(past + ["--request-id", "by-hand", "--status", "failed"], fleet.folder)
+            #expect(none.lines.isEmpty)
+        }
+
+        private func show(_ event: Event, _ number: String, _ config: [String], _ fleet: TestFleet) async throws {
+            let verification = try #require(event.body.verificationId)
+            let login = ["POSTGRES_URL": fleet.logins.operatorURL]
+            for subject in [verification, "by-hand", number] {
+                let story = try await run(["show", subject] + config, fleet.folder, login)
+                #expect(story.lines.contains("verification \(verification)"))
+                #expect(story.lines.last == "next: nothing: the code was right.")
+                #expect(!story.output.contains(number))
+                let json = try await run(["show", subject, "--json"] + config, fleet.folder, login)
+                #expect(json.output.contains(#""verificationId":"\#(verification)""#) && !json.output.contains(number))
+            }
+            let nobody = try await run(["show", "by-foot"] + config, fleet.folder, login, expecting: 1)
+            #expect(nobody.lines.first == "no verification and no request with this id")
+            let verifier = ["POSTGRES_URL": fleet.logins.verifierURL]
+            let refused = try await run(["show", "by-hand"] + config, fleet.folder, verifier, expecting: 2)
+            #expect(refused.errors.contains("GRANT courier_operator TO it"))
         }
 
         private func verify(_ code: String, _ event: Event, _ config: [String], _ fleet: TestFleet) async throws {

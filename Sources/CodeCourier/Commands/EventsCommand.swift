@@ -100,7 +100,9 @@ struct EventsCommand: AsyncParsableCommand {
         ) async throws {
             while !Task.isCancelled {
                 let isAtEnd = await reader.reachedEnd
-                let records = try await reader.next(maximum: 500, within: .milliseconds(200))
+                // Some brokers understate the end of a partition until its last batch is fetched.
+                let pause: Duration = untilNow && isAtEnd ? .seconds(1) : .milliseconds(200)
+                let records = try await reader.next(maximum: 500, within: pause)
                 for record in records {
                     guard let value = record.value else { continue }
                     let event = EventLine(value)
