@@ -30,7 +30,8 @@ import Testing
         let away = KafkaFault(KafkaError(.transport))
         #expect("\(away)" == "no broker answers (connection lost): check kafka.bootstrapServers")
         let missing = KafkaFault(KafkaError(.unknownTopicOrPartition).at(topic: "a"))
-        #expect("\(missing)" == "no topic a (topic missing): create it, or check kafka.topics")
+        let trial = "docs/deployment.md; for a trial kafka-topics.sh --create --topic a"
+        #expect("\(missing)" == "no topic a (topic missing): create it (\(trial)), or check kafka.topics")
         #expect("\(KafkaFault(KafkaError(.failure), key: "kafka.options"))" == "kafka.options: KafkaError(_FAIL)")
     }
 }

@@ -25,4 +25,35 @@ import Testing
         await #expect(throws: ExitCode(1)) { try await send(wait: 1) }
         try await send(wait: 0)
     }
+
+    @Test(
+        arguments: [
+            [], ["--phone", "+16502530000", "--email", "ada@example.com"], ["--phone", "+16502530000", "--url", "x"],
+            ["--device-token", "ab"], ["--phone", "+16502530000", "--bundle-id", "com.example.app"],
+            ["--phone", "+16502530000", "--language", "klingon"], ["--phone", "+16502530000", "--wait=-1"],
+        ]
+    )
+    func `options that contradict each other are refused before anything is sent`(words: [String]) {
+        #expect(throws: (any Error).self) { try RequestCommand.Send.parse(words) }
+    }
+
+    @Test func `a request has the channel and the fields of its recipient`() throws {
+        let mail = RequestDraft(requestID: "r", recipient: .email("ada@example.com", url: "https://example.com/"))
+        let push = RequestDraft(requestID: "r", recipient: .device(token: "ab", bundleID: "com.example.app"))
+        let text = [mail, push].map { String(decoding: $0.json, as: UTF8.self) }
+        #expect(text[0].contains(#""channel":"email""#) && text[0].contains(#""url":"https://example.com/""#))
+        #expect(text[1].contains(#""channel":"apns""#) && text[1].contains(#""bundleId":"com.example.app""#))
+        #expect([mail, push].map(\.key) == ["ada@example.com", "ab"])
+    }
+
+    @Test func `the line that checks the code follows a message, and an earlier one's`() {
+        let request = RequestDraft(requestID: "r", purpose: "sign_up", recipient: .phone("+16502530000"))
+        let next = ["sent", "suppressed", "rejected"].map { status in
+            let event = EventLine(Array(#"{"requestId":"r","verificationId":"v","status":"\#(status)"}"#.utf8))
+            return RequestCommand.Send.next(event, request)
+        }
+        #expect(next[0] == "with its code: code-courier verify --verification v --code … --purpose sign_up")
+        #expect(next[1]?.hasPrefix("the code of the earlier message is good: ") == true)
+        #expect(next[2] == nil)
+    }
 }

@@ -24,45 +24,6 @@ enum ExplainedRecord {
         )
     }
 
-    /// The recipient of a request that is built from options.
-    struct Recipient {
-        let channel: Channel
-        let address: String
-
-        /// The target that a link redirects to.
-        var url: String?
-    }
-
-    static func json(
-        _ recipient: Recipient,
-        purpose: String,
-        tenant: String,
-        subject: String?,
-        ip: String?,
-        isConfirmed: Bool
-    ) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object { request in
-            request.member("requestId", "explained")
-            request.member("tenant", tenant)
-            request.member("channel", recipient.channel.rawValue)
-            request.member("purpose", purpose)
-            request.object("recipient") { fields in
-                fields.member(recipient.channel == .email ? "email" : "phoneNumber", recipient.address)
-                fields.member("confirmed", isConfirmed)
-            }
-            if let url = recipient.url {
-                request.object("actionCode") { fields in
-                    fields.member("url", url)
-                    fields.member("handleCodeInApp", true)
-                }
-            }
-            request.member("subject", ifPresent: subject)
-            if let ip { request.object("client") { $0.member("ip", ip) } }
-        }
-        return writer.bytes
-    }
-
     /// The bytes of a file, or of standard input for `-`.
     static func read(_ path: String) throws -> [UInt8] {
         do {

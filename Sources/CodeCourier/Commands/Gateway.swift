@@ -1,45 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Formats
 import KafkaClient
 import KafkaTools
 import Logs
 import Verification
-
-/// A request as an API gateway would produce it.
-struct GatewayRequest {
-    let requestID: String
-    var tenant = "default"
-    let purpose: String
-    let phoneNumber: String
-    var subject: String?
-    var languageCode: String?
-    var isConfirmed = false
-
-    /// A new idempotency key.
-    static func newID() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return UUIDValue.version7(at: .now, using: &generator).description
-    }
-
-    var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.object { request in
-            request.member("requestId", requestID)
-            request.member("tenant", tenant)
-            request.member("channel", "sms")
-            request.member("purpose", purpose)
-            request.object("recipient") { recipient in
-                recipient.member("phoneNumber", phoneNumber)
-                recipient.member("confirmed", isConfirmed)
-            }
-            request.member("subject", ifPresent: subject)
-            request.member("languageCode", ifPresent: languageCode)
-            request.member("requestedAt", Timestamp.now.rfc3339)
-        }
-        return writer.bytes
-    }
-}
 
 /// An API gateway upstream of the workers: it produces requests and consumes the events that answer them.
 struct Gateway {
@@ -63,8 +27,8 @@ struct Gateway {
     }
 
     /// Produces a request and returns its partition and offset.
-    func send(_ request: GatewayRequest) async throws(KafkaError) -> String {
-        try await send(value: request.json, key: request.phoneNumber, asEvent: true)
+    func send(_ request: RequestDraft) async throws(KafkaError) -> String {
+        try await send(value: request.json, key: request.key, asEvent: true)
     }
 
     /// Produces any bytes as a record, with the headers of a CloudEvent when `asEvent` is true.
@@ -73,7 +37,7 @@ struct Gateway {
         if asEvent {
             headers = [
                 RecordHeader(name: "ce_specversion", value: Array("1.0".utf8)),
-                RecordHeader(name: "ce_id", value: Array(GatewayRequest.newID().utf8)),
+                RecordHeader(name: "ce_id", value: Array(RequestDraft.newID().utf8)),
                 RecordHeader(name: "ce_source", value: Array("/code-courier/gateway".utf8)),
                 RecordHeader(name: "ce_type", value: Array(CloudEventType.requested.rawValue.utf8)),
                 RecordHeader(name: "content-type", value: Array("application/json".utf8)),

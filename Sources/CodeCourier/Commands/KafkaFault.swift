@@ -58,7 +58,14 @@ struct KafkaFault: CustomStringConvertible {
         let topic = error.topic.map { "topic \($0)" } ?? "a topic"
         return switch error.reason {
         case .notAuthorized: ("no right to \(topic)", "grant it to the user of kafka.options (docs/deployment.md)")
-        case .topicMissing: ("no \(topic)", "create it, or check kafka.topics")
+        case .topicMissing:
+            (
+                "no \(topic)",
+                """
+                create it (docs/deployment.md; for a trial kafka-topics.sh --create --topic \(error.topic ?? "…")), or check \
+                kafka.topics
+                """
+            )
         case .tooFewInSync: ("\(topic) lacks replicas", "bring its brokers back, or check min.insync.replicas")
         case .leaderMissing: ("\(topic) has no leader", "bring its brokers back")
         case .storageError: ("a broker cannot use its disk for \(topic)", "look at the brokers' disks")

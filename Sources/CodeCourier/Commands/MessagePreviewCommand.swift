@@ -65,7 +65,7 @@ struct MessagePreviewCommand: AsyncParsableCommand {
     var noLink = false
 
     func validate() throws {
-        guard language.map({ LanguageTag($0) != nil }) ?? true else {
+        guard language.map(LanguageArgument.isValid) ?? true else {
             throw ValidationError("--language must be a language tag such as en or pt-BR")
         }
         guard !all || (language == nil && !html) else {

@@ -100,21 +100,21 @@ struct PolicyExplainCommand: AsyncParsableCommand {
     private func value() throws -> [UInt8] {
         switch (request, phone, email) {
         case (let path?, nil, nil): return try ExplainedRecord.read(path)
-        case (nil, let phone?, nil):
-            return json(ExplainedRecord.Recipient(channel: .sms, address: PhoneArgument.normalized(phone)))
-        case (nil, nil, let email?): return json(ExplainedRecord.Recipient(channel: .email, address: email, url: url))
+        case (nil, let phone?, nil): return json(.phone(PhoneArgument.normalized(phone)))
+        case (nil, nil, let email?): return json(.email(email, url: url))
         default: throw StartFailure.report(["give one of --request, --phone and --email"])
         }
     }
 
-    private func json(_ recipient: ExplainedRecord.Recipient) -> [UInt8] {
-        ExplainedRecord.json(
-            recipient,
-            purpose: purpose ?? "sign_in",
+    private func json(_ recipient: RequestDraft.Recipient) -> [UInt8] {
+        RequestDraft(
+            requestID: "explained",
             tenant: tenant ?? "default",
+            purpose: purpose ?? "sign_in",
+            recipient: recipient,
             subject: subject,
             ip: ip,
             isConfirmed: confirmed
-        )
+        ).json
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Formats
 import KafkaClient
 import Verification
 
@@ -23,6 +24,8 @@ struct RequestCommand: AsyncParsableCommand {
                   code-courier request send --phone +16502530000
                   code-courier request send --phone +4915123456789 --language de \\
                     --purpose mfa_sign_in --subject user-1
+                  code-courier request send --email ada@example.com \\
+                    --url https://example.com/welcome
 
                 The event that answers has a verificationId; with it and the code that came:
 
@@ -34,8 +37,20 @@ struct RequestCommand: AsyncParsableCommand {
 
         @OptionGroup var kafka: KafkaOptions
 
-        @Option(help: "The phone number in E.164 form: + and digits.")
-        var phone: String
+        @Option(help: "A phone number in E.164 form: + and digits.")
+        var phone: String?
+
+        @Option(help: "An e-mail address.")
+        var email: String?
+
+        @Option(help: "With --email: send a link that leads on to this page, beside the code.")
+        var url: String?
+
+        @Option(help: "An APNs device token in hex, for a silent push.")
+        var deviceToken: String?
+
+        @Option(help: "With --device-token: the app's bundle identifier.")
+        var bundleId: String?
 
         @Option(
             help: "sign_up, sign_in, mfa_enrollment, mfa_sign_in, reauthentication, account_link or app_verification."
@@ -60,16 +75,37 @@ struct RequestCommand: AsyncParsableCommand {
         @Option(help: "Seconds to wait for the event that answers; 0 does not wait.")
         var wait = 10
 
+        func validate() throws {
+            guard [phone, email, deviceToken].count(where: { $0 != nil }) == 1 else {
+                throw ValidationError("say to whom: one of --phone, --email and --device-token")
+            }
+            guard url == nil || email != nil else { throw ValidationError("--url needs --email") }
+            guard (bundleId == nil) == (deviceToken == nil) else {
+                throw ValidationError("give --device-token and --bundle-id together")
+            }
+            guard language.map(LanguageArgument.isValid) ?? true else {
+                throw ValidationError("--language must be a language tag such as en or pt-BR")
+            }
+            guard wait >= 0 else { throw ValidationError("--wait must be a number of seconds") }
+        }
+
+        private var recipient: RequestDraft.Recipient {
+            if let email { return .email(email, url: url) }
+            if let deviceToken { return .device(token: deviceToken, bundleID: bundleId) }
+            return .phone(PhoneArgument.normalized(phone ?? ""))
+        }
+
         func run() async throws {
             let settings = try kafka.settings()
-            let request = GatewayRequest(
-                requestID: requestId ?? GatewayRequest.newID(),
+            let request = RequestDraft(
+                requestID: requestId ?? RequestDraft.newID(),
                 tenant: tenant,
                 purpose: purpose,
-                phoneNumber: PhoneArgument.normalized(phone),
+                recipient: recipient,
                 subject: subject,
                 languageCode: language,
-                isConfirmed: confirmed
+                isConfirmed: confirmed,
+                requestedAt: .now
             )
             var isAnswered = true
             do {
@@ -85,13 +121,32 @@ struct RequestCommand: AsyncParsableCommand {
         }
 
         /// Prints the event that answers the request; false when none came in time.
-        private func show(_ request: GatewayRequest, _ gateway: Gateway) async throws -> Bool {
+        private func show(_ request: RequestDraft, _ gateway: Gateway) async throws -> Bool {
             guard let event = try await gateway.event(answering: request.requestID, within: .seconds(wait)) else {
                 print("no event came within \(wait) s: is a worker running? (code-courier run)")
                 return false
             }
-            print(EventLine(event).text)
+            let line = EventLine(event)
+            print(line.text)
+            if let next = Self.next(line, request) { print(next) }
             return true
+        }
+
+        /// What to do with the code that has come, or that an earlier message has.
+        static func next(_ event: EventLine, _ request: RequestDraft) -> String? {
+            guard let id = event.verificationID, ["sent", "delivered", "suppressed"].contains(event.status) else {
+                return nil
+            }
+            let code: String
+            switch request.recipient {
+            case .phone: code = "--code …"
+            case .email: code = "--code … --email …"
+            case .device: return nil
+            }
+            let tenant = request.tenant == "default" ? "" : " --tenant \(request.tenant)"
+            let purpose = request.purpose == "sign_in" ? "" : " --purpose \(request.purpose)"
+            let which = event.status == "suppressed" ? "the code of the earlier message is good" : "with its code"
+            return "\(which): code-courier verify --verification \(id) \(code)\(tenant)\(purpose)"
         }
     }
 }

@@ -99,6 +99,7 @@ package struct KafkaRecordSource: RecordSource, Service {
         for await notice in consumer.notices {
             membership.note(notice)
             switch notice {
+            case .joining: logger.log(events.joining, [.group: .text(consumer.groupID)])
             case .assigned(let partitions): logger.log(events.assigned, [.partitions: Self.numbers(partitions)])
             case .revoked(let partitions): logger.log(events.revoked, [.partitions: Self.numbers(partitions)])
             case .lost(let partitions): logger.log(events.lost, [.partitions: Self.numbers(partitions)])
@@ -153,7 +154,7 @@ package final class Membership: Sendable {
         switch notice {
         case .assigned: state.withLock { $0 = true }
         case .lost: state.withLock { $0 = false }
-        case .revoked, .brokersUnreachable, .brokersReachable, .cannotRead, .partitionReadsAgain, .readsAgain,
+        case .joining, .revoked, .brokersUnreachable, .brokersReachable, .cannotRead, .partitionReadsAgain, .readsAgain,
             .error, .recordsLost, .producerTimes, .topicRecreated, .groupShared:
             break
         }

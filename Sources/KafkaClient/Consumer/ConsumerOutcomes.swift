@@ -14,6 +14,8 @@ package enum CommitOutcome: Hashable, Sendable {
 
 /// A consumer's notice for an operator; nothing depends on anybody reading it.
 package enum ConsumerNotice: Hashable, Sendable {
+    /// The group was asked for partitions: the first ones come within seconds.
+    case joining
     case assigned([TopicPartition])
 
     /// The partitions were given up in an orderly rebalance.

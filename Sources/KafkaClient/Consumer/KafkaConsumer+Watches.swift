@@ -49,6 +49,7 @@ extension KafkaConsumer {
     }
 
     private func join() {
+        notify(.joining)
         do { try handle?.subscribe(topics) } catch { fail(error) }
     }
 

@@ -27,6 +27,7 @@ extension LoggedEvent {
 
     /// The events of one consumer.
     package struct Consumer: Sendable {
+        package let joining: LoggedEvent
         package let assigned: LoggedEvent
         package let revoked: LoggedEvent
         package let lost: LoggedEvent
@@ -47,6 +48,7 @@ extension LoggedEvent {
         package static let receipts = Consumer("receipts")
 
         private init(_ area: String) {
+            joining = LoggedEvent("\(area).joining", .info, "joining the group, which assigns partitions", [.group])
             assigned = LoggedEvent("\(area).assigned", .info, "partitions assigned", [.partitions])
             revoked = LoggedEvent("\(area).revoked", .info, "partitions revoked", [.partitions])
             lost = LoggedEvent("\(area).lost", .warning, "partitions lost", [.partitions])
@@ -112,9 +114,8 @@ extension LoggedEvent {
 
         package var all: [LoggedEvent] {
             [
-                assigned, revoked, lost, topicRecreated, groupShared, cannotRead, readsAgain, unreachable, recovered,
-                failed, notAssigned, commitFailed, recordsLost,
-                producerTimes,
+                joining, assigned, revoked, lost, topicRecreated, groupShared, cannotRead, readsAgain, unreachable,
+                recovered, failed, notAssigned, commitFailed, recordsLost, producerTimes,
             ]
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import Verification
 
 /// A phone number as people write it on a command line: `+49 (151) 234-567.89`, `0049151…`, or only digits behind a plus.
@@ -12,4 +13,13 @@ enum PhoneArgument {
     }
 
     static func parse(_ text: String) -> PhoneNumber? { PhoneNumber(normalized(text)) }
+}
+
+/// A language on a command line, such as `de`, `pt-BR` or `fil`.
+enum LanguageArgument {
+    /// False also for well-formed tags that no language has, such as `klingon`: registered ones have 2 or 3 letters.
+    static func isValid(_ text: String) -> Bool {
+        guard let tag = LanguageTag(text) else { return false }
+        return (2...3).contains(tag.text.prefix { $0 != "-" }.count)
+    }
 }
