@@ -10,6 +10,9 @@ package struct Brake {
     /// The time that evidence counts.
     package static let window = Duration.seconds(3600)
 
+    /// The most blocks of a tenant; beyond it only regions trip.
+    package static let maximumBlocks = 20_000
+
     /// The number of verifications in the last hour that the usual rate of a region stands for.
     private static let weightOfUsual = 40.0
 
@@ -22,7 +25,9 @@ package struct Brake {
         var approved = 0
     }
 
-    private let rules: BrakeRules
+    /// The rules for what happens from now on; blocks keep their ends.
+    package var rules: BrakeRules
+
     private var evidence: [BrakeKey: Evidence] = [:]
     private var rows: [UUIDValue: Evidence.Row] = [:]
 
@@ -30,21 +35,48 @@ package struct Brake {
     private var order: ArraySlice<Evidence.Row> = []
     private var touched: Set<BrakeKey> = []
 
+    /// The time before which verifications are forgotten.
+    private var beginning = Timestamp(microseconds: .min)
+
     /// By region, while the evidence stays the same.
     private var suspects: [BrakeKey: Suspects] = [:]
 
     /// The verdicts of probes within the window: true where a scope was opened.
     private var verdicts: ArraySlice<(at: Timestamp, isOpen: Bool)> = []
 
-    /// Each scope that has ever tripped.
+    /// Each scope that is blocked or half open, or was so within a day.
     package private(set) var blocks: [BrakeKey: BrakeBlock] = [:]
 
-    package init(rules: BrakeRules) {
+    /// The regions that lack approvals without more traffic than usual, as of the last judgement: an outage, not an
+    /// attack.
+    package private(set) var low: [String: Shortfall] = [:]
+
+    /// Makes a brake that continues with the blocks of another one.
+    package init(rules: BrakeRules, blocks: some Sequence<BrakeBlock> = []) {
         self.rules = rules
+        for block in blocks { self.blocks[block.key] = block }
     }
 
     /// The number of verifications in the window.
     package var verifications: Int { rows.count }
+
+    /// The number of verifications and keys in memory, about 300 bytes each.
+    package var size: Int { rows.count + evidence.count }
+
+    /// Forgets the oldest verifications until the size is no larger: the window is shorter then.
+    package mutating func shrink(to size: Int) {
+        while self.size > size, let row = order.first {
+            beginning = max(beginning, row.beganAt)
+            forgetFirst()
+        }
+    }
+
+    /// True if a block explains the verification, which then says nothing about people.
+    package func isExplained(_ sample: ConversionSample) -> Bool {
+        if let row = rows[sample.id] { return row.explainedBy != nil }
+        guard !blocks.isEmpty, let beganAt = sample.id.version7Time else { return false }
+        return sample.keys.contains { blocks[$0]?.explains(beganAt) == true }
+    }
 
     /// Takes a slice of verifications as they are at one of the ages, nil if they are younger than the first.
     package mutating func read(_ samples: [ConversionSample], age: Int?, by baseline: some ConversionBaseline) {
@@ -64,7 +96,7 @@ package struct Brake {
     }
 
     private mutating func begin(_ sample: ConversionSample) -> Evidence.Row? {
-        guard let beganAt = sample.id.version7Time else { return nil }
+        guard let beganAt = sample.id.version7Time, beganAt >= beginning else { return nil }
         var scopes: [Evidence] = []
         for key in sample.keys {
             if let known = evidence[key] {
@@ -87,8 +119,10 @@ package struct Brake {
     }
 
     /// A verification of a scope in force is explained by it; in a half-open one it is a probe, too.
+    ///
+    /// So is one from before the end of a block: another reader's brake had it while the block was in force.
     private mutating func explain(_ row: Evidence.Row) {
-        for scope in row.scopes where blocks[scope.key]?.isInForce == true {
+        for scope in row.scopes where blocks[scope.key]?.explains(row.beganAt) == true {
             row.explain(by: scope.key.scope)
             blocks[scope.key]?.count(probe: row.beganAt)
         }
@@ -108,17 +142,23 @@ package struct Brake {
         blocks[key]?.noteRefusal(at: time)
     }
 
+    /// Ends a block that an operator has lifted.
+    package mutating func lift(_ key: BrakeKey, at now: Timestamp) {
+        blocks[key]?.lift(at: now)
+    }
+
     /// Judges the scopes with new evidence and moves blocks on; returns the blocks that have changed.
     package mutating func judge(at now: Timestamp, by baseline: some ConversionBaseline) -> [BrakeBlock] {
         forget(before: now - Self.window)
         suspects.removeAll(keepingCapacity: true)
+        low.removeAll(keepingCapacity: true)
         var changed = advance(to: now)
         for scope in BrakeScope.allCases {
             for key in touched where key.scope == scope && blocks[key]?.isInForce != true {
                 guard let found = evidence[key], let shortfall = shortfall(of: found, at: now, by: baseline) else {
                     continue
                 }
-                guard exceeds(shortfall, scope) else { continue }
+                guard exceeds(shortfall, scope), hasRoom(for: key) else { continue }
                 trip(found, shortfall, at: now)
                 changed.insert(key)
             }
@@ -127,8 +167,15 @@ package struct Brake {
         return changed.compactMap { blocks[$0] }.sorted { ($0.key.scope, $0.key.value) < ($1.key.scope, $1.key.value) }
     }
 
+    private func hasRoom(for key: BrakeKey) -> Bool {
+        blocks.count < Self.maximumBlocks || key.scope == .region || blocks[key] != nil
+    }
+
     private mutating func advance(to now: Timestamp) -> Set<BrakeKey> {
         var changed: Set<BrakeKey> = []
+        if blocks.values.contains(where: { $0.isForgotten(at: now) }) {
+            blocks = blocks.filter { !$0.value.isForgotten(at: now) }
+        }
         while let verdict = verdicts.first, verdict.at < now - Self.window { verdicts.removeFirst() }
         for (key, before) in blocks where blocks[key]?.advance(to: now, rules: rules) == true {
             changed.insert(key)
@@ -173,12 +220,16 @@ package struct Brake {
             let rate = min(usual.value, rateOfOthers(than: found, usual: usual, at: now, by: baseline).value)
             return Shortfall(expected: rate * found.weight, observed: found.approved)
         case .region:
-            guard isSurplus(found, of: 3, at: now, by: baseline) else { return nil }
+            let isSurplus = isSurplus(found, of: 3, at: now, by: baseline)
             let confirmed = baseline.rate(region: found.region, isConfirmed: true).value * found.confirmedWeight
             let others = baseline.rate(region: found.region, isConfirmed: false).value
             let observed = found.confirmedApproved + found.approved
             let whole = Shortfall(expected: confirmed + others * found.weight, observed: observed)
             guard exceeds(whole, .region) else { return whole }
+            guard isSurplus else {
+                low[found.region] = whole
+                return nil
+            }
             let suspects = suspects(in: found, by: baseline)
             return Shortfall(
                 expected: confirmed + others * (found.weight - suspects.weight),
@@ -246,17 +297,21 @@ package struct Brake {
     }
 
     private mutating func forget(before end: Timestamp) {
-        while let row = order.first, row.beganAt < end {
-            order.removeFirst()
-            rows[row.id] = nil
-            row.leave()
-            for scope in row.scopes {
-                if scope.rows.first === row { scope.rows.removeFirst() }
-                if scope.rows.isEmpty {
-                    evidence[scope.key] = nil
-                    row.scopes[0].narrow.remove(scope.key)
-                }
-            }
+        beginning = max(beginning, end)
+        while let row = order.first, row.beganAt < end { forgetFirst() }
+    }
+
+    private mutating func forgetFirst() {
+        let row = order.removeFirst()
+        rows[row.id] = nil
+        row.leave()
+        for scope in row.scopes {
+            if scope.rows.first === row { scope.rows.removeFirst() }
+            // A younger verification may have begun the scope's evidence anew after a trip.
+            guard scope.rows.isEmpty, evidence[scope.key] === scope else { continue }
+            evidence[scope.key] = nil
+            touched.remove(scope.key)
+            evidence[BrakeKey(region: scope.region)]?.narrow.remove(scope.key)
         }
     }
 }

@@ -39,31 +39,73 @@ package struct BrakeBlock: Sendable, Equatable {
     package private(set) var probesApproved = 0
 
     /// The time of the last refused request.
-    private var refusedAt: Timestamp
+    package private(set) var refusedAt: Timestamp
 
     /// The time that the scope is blocked before it lets probes through.
     package private(set) var length: Duration
 
-    init(_ key: BrakeKey, region: String, shortfall: Shortfall, rules: BrakeRules, at now: Timestamp) {
+    /// Makes a block in any state, as it was stored.
+    package init(
+        _ key: BrakeKey,
+        region: String,
+        state: State,
+        beganAt: Timestamp,
+        changesAt: Timestamp,
+        length: Duration,
+        trips: Int,
+        shortfall: Shortfall,
+        probesSent: Int = 0,
+        probesApproved: Int = 0,
+        refusedAt: Timestamp
+    ) {
         self.key = key
         self.region = region
+        self.state = state
+        self.beganAt = beganAt
+        self.changesAt = changesAt
+        self.length = length
+        self.trips = trips
         self.shortfall = shortfall
-        beganAt = now
-        refusedAt = now
-        length = rules.block(trips: 1)
-        changesAt = now + length
+        self.probesSent = probesSent
+        self.probesApproved = probesApproved
+        self.refusedAt = refusedAt
     }
 
-    /// True while the scope's rows are explained by its trip.
-    var isInForce: Bool { state != .ended }
+    /// Makes the block of a scope that trips for the first time.
+    init(_ key: BrakeKey, region: String, shortfall: Shortfall, rules: BrakeRules, at now: Timestamp) {
+        self.init(
+            key,
+            region: region,
+            state: .ended,
+            beganAt: now,
+            changesAt: now,
+            length: .zero,
+            trips: 0,
+            shortfall: shortfall,
+            refusedAt: now
+        )
+        trip(shortfall, rules: rules, at: now)
+    }
+
+    package var isInForce: Bool { state != .ended }
+
+    /// True if the block explains a verification that began at a time: one of before the block's end.
+    func explains(_ time: Timestamp) -> Bool { isInForce || time < changesAt }
+
+    /// True if the block's end is so long ago that a new one is short again.
+    func isForgotten(at now: Timestamp) -> Bool { state == .ended && now - changesAt > BrakeRules.memory }
 
     mutating func trip(_ shortfall: Shortfall, rules: BrakeRules, at now: Timestamp) {
-        trips = state == .ended && now - changesAt > BrakeRules.memory ? 1 : trips + 1
+        trips = isForgotten(at: now) ? 1 : trips + 1
         self.shortfall = shortfall
         length = rules.block(trips: trips)
         state = .blocked
         beganAt = now
         changesAt = now + length
+    }
+
+    mutating func lift(at now: Timestamp) {
+        if isInForce { end(at: now) }
     }
 
     /// Counts a verification that began while the scope was half open.

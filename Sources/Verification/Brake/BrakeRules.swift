@@ -14,7 +14,7 @@ package struct BrakeRules: Sendable, Equatable {
     package init() {}
 
     /// The time without a block after which the next one is short again.
-    static let memory = Duration.seconds(86400)
+    package static let memory = Duration.seconds(86400)
 
     /// The length of a block after so many trips within `memory`, with this one.
     func block(trips: Int) -> Duration {

@@ -24,6 +24,15 @@ package struct ConversionSample: Sendable, Equatable {
     package let isConfirmed: Bool
     package let outcome: Outcome
 
+    /// The provider that took the newest message; nil if none has.
+    package let provider: String?
+
+    /// The number of messages.
+    package let sends: Int
+
+    /// The time from the request to the approval; nil without one.
+    package let approvedAfter: Duration?
+
     package init(
         id: UUIDValue,
         region: String,
@@ -31,7 +40,10 @@ package struct ConversionSample: Sendable, Equatable {
         prefix: Int64?,
         range: Int64?,
         isConfirmed: Bool,
-        outcome: Outcome
+        outcome: Outcome,
+        provider: String? = nil,
+        sends: Int = 1,
+        approvedAfter: Duration? = nil
     ) {
         self.id = id
         self.region = region
@@ -40,6 +52,9 @@ package struct ConversionSample: Sendable, Equatable {
         self.range = range
         self.isConfirmed = isConfirmed
         self.outcome = outcome
+        self.provider = provider
+        self.sends = sends
+        self.approvedAfter = approvedAfter
     }
 
     /// The keys of the scopes that judge the verification; confirmed people are judged by region alone.
