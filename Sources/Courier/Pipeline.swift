@@ -27,7 +27,8 @@ package struct Pipeline: Sendable {
     private static func steps(_ parts: Parts, _ context: StageContext, _ desk: ProviderDesk) -> [any Service] {
         let (settings, size, gather) = (context.settings, context.settings.batchSize, context.inFlight.gathering)
         let requests = OffsetCommits(source: parts.source) { context.observe(.intakeCommitted) }
-        let intake = Intake(context: context, commits: requests, screen: RecordScreen(parts, context))
+        let screen = RecordScreen(parts, context)
+        let intake = Intake(context: context, commits: requests, screen: screen, brake: parts.brake)
         let reports = OffsetCommits(source: parts.receipts)
         let receipts = Receipts(context: context, commits: reports, secrets: parts.receiptSecrets, desk: desk)
         let dispatch = Dispatch(context: context, desk: desk, policies: parts.policies, executor: parts.executor)
@@ -73,6 +74,7 @@ package struct Pipeline: Sendable {
         let numbers: any NumberDirectory
         let keys: KeySource
         let policies: PolicySource
+        let brake: BrakeSource
         let receiptSecrets: InForce<ReceiptSecrets>
 
         package init(
@@ -87,6 +89,7 @@ package struct Pipeline: Sendable {
             numbers: any NumberDirectory,
             keys: KeySource,
             policies: PolicySource,
+            brake: BrakeSource = BrakeSource(),
             receiptSecrets: InForce<ReceiptSecrets> = InForce(ReceiptSecrets())
         ) {
             self.source = source
@@ -101,6 +104,7 @@ package struct Pipeline: Sendable {
             self.numbers = numbers
             self.keys = keys
             self.policies = policies
+            self.brake = brake
         }
     }
 

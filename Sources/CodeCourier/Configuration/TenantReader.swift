@@ -8,7 +8,7 @@ import Verification
 struct TenantReader {
     private static let keys = [
         "appName", "defaultLanguage", "regions", "purposes", "numberTypes", "appVerification", "code", "resend",
-        "limits", "testNumbers", "emailLinks", "autofill", "routes", "messages",
+        "limits", "testNumbers", "emailLinks", "autofill", "routes", "messages", "brake",
     ]
 
     let mapping: YAMLMapping
@@ -44,7 +44,8 @@ struct TenantReader {
             emailLinks: emailLinks(),
             autofill: autofill(),
             routes: routes ?? Routes(fallback: []),
-            messages: mapping["messages"].map(MessagesReader.read) ?? MessagePolicy()
+            messages: mapping["messages"].map(MessagesReader.read) ?? MessagePolicy(),
+            brake: mapping["brake"].map(BrakePolicyReader.read) ?? BrakePolicy()
         )
         if appName != nil { checkMessages(of: policy) }
         return appName == nil || regionPolicy == nil || routes == nil ? nil : policy

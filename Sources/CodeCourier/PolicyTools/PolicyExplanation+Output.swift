@@ -30,7 +30,7 @@ extension PolicyExplanation {
     private var conclusion: String {
         switch decision.kind {
         case .sent:
-            "It would be sent, unless live state (request id, slot, limits) says otherwise: it is not read here."
+            "It would be sent, unless live state (request id, slot, limits, brake) says otherwise: it is not read here."
         case .sentToTestNumber: "It would get the fixed code of its test number, and no message."
         default: "It would not be sent: \(decision.kind.rawValue), \(decision.reason), by the rule \(decision.rule)."
         }

@@ -107,7 +107,8 @@ struct PolicyExplanation {
     private static func order(_ channel: Channel) -> [String] {
         let parts: [[String]] = [
             [ScreeningStep.tenant.rawValue, "shape"], stepsBeforeID(channel).map(\.rawValue), ["request id", "time"],
-            stepsAfterTime(channel).map(\.rawValue), ["slot"], RequestView.limitNames, ["send"],
+            stepsAfterTime(channel).map(\.rawValue), ["slot"], RequestView.limitNames,
+            channel == .sms ? ["brake", "send"] : ["send"],
         ]
         return Array(parts.joined())
     }
@@ -151,6 +152,9 @@ struct PolicyExplanation {
         add("slot", isTest ? "no window for a test number" : view.tenant?.resend.text ?? "", .liveState)
         for limit in view.limits {
             add(limit.name, limit.text, isTest ? .skipped : limit.isCounted ? .liveState : .passes)
+        }
+        if view.request.channel == .sms {
+            add("brake", view.brake.text, isTest ? .skipped : view.brake.isJudged ? .liveState : .passes)
         }
         let isFailed = decision.kind == .failed
         add("send", view.send, isFailed ? .fails(reason: decision.reason, rule: decision.rule) : .passes)

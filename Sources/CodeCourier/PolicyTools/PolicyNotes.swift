@@ -33,7 +33,12 @@ struct PolicyNotes {
             noteAutofill(tenant, path)
             noteCode(tenant, path)
             noteTestNumbers(tenant, path, now)
+            noteBrake(tenant.brake, path)
         }
+    }
+
+    mutating func switchOff(_ key: String, _ message: String) {
+        switchedOff.append(PolicyNote(key: key, message: message))
     }
 
     mutating func warn(_ key: String, _ message: String) {
@@ -46,7 +51,7 @@ struct PolicyNotes {
         ]
         for (name, list) in lists {
             let key = "\(path).limits.\(name)"
-            if list.isEmpty { switchedOff.append(PolicyNote(key: key, message: "no limit")) }
+            if list.isEmpty { switchOff(key, "no limit") }
             for (index, limit) in list.enumerated() {
                 let stricter = list.enumerated().first { other in
                     other.offset != index && other.element.count <= limit.count && other.element.per >= limit.per
@@ -72,7 +77,7 @@ struct PolicyNotes {
     private mutating func noteAppVerification(_ tenant: TenantPolicy, _ path: String, _ now: Timestamp) {
         guard tenant.appVerification == .off else { return }
         let key = "\(path).appVerification"
-        switchedOff.append(PolicyNote(key: key, message: "off, so only test numbers are served"))
+        switchOff(key, "off, so only test numbers are served")
         if !tenant.testNumbers.contains(where: { $0.isInForce(at: now) }) {
             warn(key, "off without a test number in force: every request is refused")
         }

@@ -45,6 +45,9 @@ struct PolicySummary {
         table.row("limits per recipient", tenant.limits.perRecipient.text)
         table.row("limits per IP", tenant.limits.perIP.text)
         table.row("limits per tenant", tenant.limits.perTenant.text)
+        table.row("brake", tenant.brake.text)
+        table.row("brake trips", tenant.brake.evidence)
+        table.row("brake blocks", tenant.brake.blockText)
         table.row("routes", tenant.routes.text)
         if tenant.messages != MessagePolicy() { table.row("messages", tenant.messages.text) }
         return table

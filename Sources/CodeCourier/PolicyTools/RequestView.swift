@@ -56,6 +56,19 @@ struct RequestView {
         }
     }
 
+    /// The toll-fraud brake, and true when it may stop the request.
+    var brake: (text: String, isJudged: Bool) {
+        guard let tenant else { return ("", false) }
+        if request.recipientConfirmed { return ("never stops a confirmed recipient", false) }
+        guard case .phone(let number) = request.recipient else { return ("", false) }
+        if tenant.brake.allows(number, from: request.client?.ip) { return ("allowed by brake.allow", false) }
+        let region = facts?.region ?? .unknown
+        let trusted = tenant.brake.trusts(request.appVerification) ? "; a verified app passes range and region" : ""
+        let modes = BrakeScope.allCases.map { (scope: $0, mode: tenant.brake.mode(of: $0, in: region)) }
+        let text = modes.map { "\($0.scope.word) \($0.mode)" }.joined(separator: ", ")
+        return (text + trusted, modes.contains { $0.mode != .off })
+    }
+
     /// The message to send and its providers.
     var send: String {
         guard let tenant else { return "" }

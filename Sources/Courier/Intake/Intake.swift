@@ -16,6 +16,7 @@ struct Intake: Service {
     let context: StageContext
     let commits: OffsetCommits
     let screen: RecordScreen
+    let brake: BrakeSource
 
     private var waiting: WaitingRecords { commits.waiting }
 
@@ -116,12 +117,18 @@ struct Intake: Service {
     ) async throws -> (recorded: Recorded<IntakeResult>, claimedAt: ContinuousClock.Instant) {
         let claimedAt = ContinuousClock.now
         let candidates = screened.candidates.map { reason.map($0.deadLetter) ?? $0 }
+        var rules = screened.rules
+        rules.brake = brake.current
         do {
-            let recorded = try await context.ledger.intake(candidates, by: screened.rules)
+            let recorded = try await context.ledger.intake(candidates, by: rules)
             // Report only after the transaction, so that a batch that is retried after a failure is reported once.
             let waiting = Set(recorded.value.waiting.map(\.place))
             let decided = candidates.lazy.filter { !waiting.contains($0.place) }
-            for candidate in decided { report(candidate) }
+            let effects = recorded.value.brake
+            brake.note(effects)
+            context.statistics.noteBrake(refused: effects.refused, recorded: effects.recorded.count)
+            let stops = Dictionary(effects.recorded.map { ($0.request, $0.key.scope.rule) }) { first, _ in first }
+            for candidate in decided { report(candidate, stops[candidate.key]) }
             context.statistics.noteUnread(decided.flatMap(\.unreadHints))
             return (recorded, claimedAt)
         } catch let error where error.isLockConflict && candidates.count == 1 {
@@ -130,10 +137,10 @@ struct Intake: Service {
     }
 
     /// Logs the rules that let a request pass and are configured to be recorded.
-    private func report(_ candidate: Candidate) {
-        guard candidate.possibleOutcomes.contains(where: { !$0.notes.isEmpty }) else { return }
+    private func report(_ candidate: Candidate, _ stop: String?) {
+        guard stop != nil || candidate.possibleOutcomes.contains(where: { !$0.notes.isEmpty }) else { return }
         guard let passed = candidate.at(.now).passed else { return }
-        for rule in passed.notes {
+        for rule in passed.notes + [stop].compactMap(\.self) {
             context.logger.log(
                 .policyRecorded,
                 [

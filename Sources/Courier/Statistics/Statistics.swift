@@ -49,6 +49,10 @@ package final class Statistics: Sendable {
         /// Unreadable hints, by field.
         package var unreadHints: [String: Int] = [:]
         package var failures: [Dependency: Int] = [:]
+
+        /// Requests that blocks of the toll-fraud brake refused, and those that they would have refused.
+        package var brakeRefused = 0
+        package var brakeRecorded = 0
         package var latencies: [Latency: LatencyPercentiles] = [:]
     }
 
@@ -100,6 +104,14 @@ extension Statistics {
         for field in fields { counts[field, default: 0] += 1 }
         if counts.isEmpty { return }
         state.withLock { $0.interval.unreadHints.merge(counts, uniquingKeysWith: +) }
+    }
+
+    func noteBrake(refused: Int, recorded: Int) {
+        if refused == 0, recorded == 0 { return }
+        state.withLock { state in
+            state.interval.brakeRefused += refused
+            state.interval.brakeRecorded += recorded
+        }
     }
 
     func noteCall(_ call: Call) {

@@ -58,6 +58,32 @@ package struct IPAddress: Sendable, Hashable, Redacted {
 
     package var description: String { "address" }
 
+    /// An IPv4 address, or the first 64 bits of an IPv6 address.
+    struct Bits: Sendable, Hashable {
+        let value: UInt64
+
+        /// 32 or 64.
+        let length: Int
+
+        /// The same with zeros behind the first `count` bits.
+        func masked(to count: Int) -> Bits {
+            let kept: UInt64 = count == 0 ? 0 : ~0 << UInt64(length - min(count, length))
+            return Bits(value: value & kept, length: length)
+        }
+    }
+
+    var bits: Bits? {
+        var version4 = in_addr()
+        if inet_pton(AF_INET, network, &version4) == 1 {
+            return Bits(value: UInt64(UInt32(bigEndian: version4.s_addr)), length: 32)
+        }
+        var version6 = in6_addr()
+        guard inet_pton(AF_INET6, String(network.prefix { $0 != "/" }), &version6) == 1 else { return nil }
+        return withUnsafeBytes(of: version6) {
+            Bits(value: UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)), length: 64)
+        }
+    }
+
     private static let prefixesOfVersion4: [[UInt8]] = [
         Array(repeating: 0, count: 10) + [0xff, 0xff], [0, 0x64, 0xff, 0x9b] + Array(repeating: 0, count: 8),
     ]

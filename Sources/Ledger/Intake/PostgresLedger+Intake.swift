@@ -40,7 +40,8 @@ extension PostgresLedger {
                 do {
                     let outbox = try write(changes, rows, batch.keys, transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
-                    return Recorded(IntakeResult(sends: changes.sends, waiting: waiting), outbox: outbox)
+                    let result = IntakeResult(sends: changes.sends, waiting: waiting, brake: changes.brake)
+                    return Recorded(result, outbox: outbox)
                 } catch let error as PostgresError where error.isBegunWindow && readsLeft > 0 {
                     readsLeft -= 1
                     guard let next = try follow(changes, batch, &rows, transaction) else { throw error }

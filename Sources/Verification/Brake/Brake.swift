@@ -188,7 +188,7 @@ package struct Brake {
     /// The probes that a tenant lets through in a minute: fewer while nearly all of them fail.
     package var probesPerMinute: Int {
         let opened = verdicts.count { $0.isOpen }
-        return verdicts.count - opened > 4 + 2 * opened ? 2 : 10
+        return BrakeSnapshot.probesPerMinute(opened: opened, failed: verdicts.count - opened)
     }
 
     private mutating func trip(_ found: Evidence, _ shortfall: Shortfall, at now: Timestamp) {

@@ -29,6 +29,21 @@ package enum BrakeScope: Sendable, Hashable, CaseIterable, Comparable {
         package let ratio: Double
     }
 
+    /// The scope's name in policies, rules, tables and log lines.
+    package var word: String {
+        switch self {
+        case .ip: "ip"
+        case .prefix: "prefix"
+        case .range: "range"
+        case .region: "region"
+        }
+    }
+
+    package init?(word: some StringProtocol) {
+        guard let scope = Self.allCases.first(where: { $0.word == word }) else { return nil }
+        self = scope
+    }
+
     package var threshold: Threshold {
         switch self {
         case .ip, .prefix: Threshold(need: 9.2, minimum: 4, ratio: 4)

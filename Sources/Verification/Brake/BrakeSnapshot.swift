@@ -1,34 +1,143 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The scopes of one tenant that are blocked or half open, as workers know them.
-package struct BrakeSnapshot: Sendable, Equatable {
-    private let states: [BrakeKey: BrakeBlock.State]
+package import Formats
 
-    package init(_ blocks: some Sequence<BrakeBlock>) {
-        states = Dictionary(
-            blocks.lazy.filter { $0.state != .ended }.map { ($0.key, $0.state) },
-            uniquingKeysWith: { first, _ in first }
-        )
+/// The scopes of one tenant that are blocked or half open, and its operators' orders.
+package struct BrakeSnapshot: Sendable, Equatable {
+    private struct Block: Sendable, Equatable {
+        let state: BrakeBlock.State
+        let changesAt: Timestamp
+
+        /// True while the tenant approves too little for a verdict: the block only records.
+        let isAsleep: Bool
     }
 
-    package var isEmpty: Bool { states.isEmpty }
+    private struct Place: Sendable, Hashable {
+        let scope: BrakeOverride.Scope
+        let key: Int64
+    }
 
-    /// The narrowest scope that stops an unconfirmed person's request, and whether it lets probes through.
-    ///
-    /// A range or a region, which holds strangers, does not stop a request whose app has passed its verification.
-    package func stop(
-        client: Int64?,
-        prefix: Int64?,
-        range: Int64?,
-        region: String,
-        isTrusted: Bool
-    ) -> (key: BrakeKey, isHalfOpen: Bool)? {
-        if states.isEmpty { return nil }
-        var keys = [client.map { BrakeKey(.ip, $0) }, prefix.map { BrakeKey(.prefix, $0) }]
-        if !isTrusted { keys += [range.map { BrakeKey(.range, $0) }, BrakeKey(region: region)] }
-        for case let key? in keys {
-            if let state = states[key] { return (key, state == .halfOpen) }
+    private struct Order: Sendable, Equatable {
+        let action: BrakeOverride.Action
+        let until: Timestamp
+    }
+
+    private let blocks: [BrakeKey: Block]
+    private let orders: [Place: Order]
+
+    private struct ProbeVerdict: Sendable, Equatable {
+        let at: Timestamp
+        let isOpen: Bool
+    }
+
+    /// The verdicts of probes, by the blocks that ended or tripped again.
+    private let verdicts: [ProbeVerdict]
+
+    package init(_ blocks: [(block: BrakeBlock, isAsleep: Bool)], overrides: [BrakeOverride] = []) {
+        var known: [BrakeKey: Block] = [:]
+        for (block, isAsleep) in blocks where block.state != .ended {
+            known[block.key] = Block(state: block.state, changesAt: block.changesAt, isAsleep: isAsleep)
         }
-        return nil
+        self.blocks = known
+        orders = Dictionary(
+            overrides.map { (Place(scope: $0.scope, key: $0.key), Order(action: $0.action, until: $0.until)) },
+            uniquingKeysWith: { $1 }
+        )
+        verdicts = blocks.compactMap { block, _ in
+            switch block.state {
+            case .ended: ProbeVerdict(at: block.changesAt, isOpen: true)
+            case .blocked, .halfOpen: block.trips > 1 ? ProbeVerdict(at: block.beganAt, isOpen: false) : nil
+            }
+        }
+    }
+
+    package var isEmpty: Bool { blocks.isEmpty && orders.isEmpty }
+
+    func count(of state: BrakeBlock.State) -> Int { blocks.values.count { $0.state == state } }
+
+    private func probesPerMinute(at now: Timestamp) -> Int {
+        let recent = verdicts.filter { $0.at > now - Brake.window }
+        let opened = recent.count { $0.isOpen }
+        return Self.probesPerMinute(opened: opened, failed: recent.count - opened)
+    }
+
+    /// The probes that a tenant lets through in a minute: fewer while nearly all of the last hour's scopes stay shut.
+    static func probesPerMinute(opened: Int, failed: Int) -> Int { failed > 4 + 2 * opened ? 2 : 10 }
+
+    /// The brake's decision on a request: of the scopes that hold it, the narrowest that refuses decides.
+    package func verdict(
+        on subject: BrakeSubject,
+        under policy: BrakePolicy,
+        turns: BrakeTurns,
+        at now: Timestamp
+    ) -> BrakeVerdict {
+        var verdict = BrakeVerdict()
+        for scope in BrakeScope.allCases {
+            guard let key = subject.key(of: scope) else { continue }
+            switch effect(of: key, on: subject, under: policy, turns: turns, at: now) {
+            case .none, .off, .exempt: continue
+            case .probe: verdict.probes.append(key)
+            case .recorded: verdict.recorded = verdict.recorded ?? key
+            case .refused(let until): return BrakeVerdict(refusal: .init(key: key, until: until))
+            }
+        }
+        return verdict
+    }
+
+    /// The effect of one scope on a request.
+    package func effect(
+        of key: BrakeKey,
+        on subject: BrakeSubject,
+        under policy: BrakePolicy,
+        turns: BrakeTurns,
+        at now: Timestamp
+    ) -> BrakeEffect {
+        let order = order(.block, on: key, at: now)
+        guard order != nil || blocks[key] != nil else { return .none }
+        if let exemption = exemption(of: subject, from: key.scope, under: policy, at: now) { return .exempt(exemption) }
+        if let order { return .refused(until: order.until) }
+        guard let block = blocks[key] else { return .none }
+        let mode = policy.mode(of: key.scope, in: subject.region)
+        if mode == .off { return .off }
+        // The end of a block holds though the reader has not moved it on yet.
+        let isHalfOpen = block.state == .halfOpen || block.changesAt <= now
+        let turn = BrakeTurn(tenant: subject.tenant, key: key)
+        if isHalfOpen, turns.isFree(turn, perMinute: probesPerMinute(at: now), at: now) { return .probe }
+        if mode == .record { return .recorded(.mode) }
+        if block.isAsleep { return .recorded(.fewApprovals) }
+        if key.scope >= .range, isLaunched(subject.region, at: now) { return .recorded(.launch) }
+        return .refused(until: isHalfOpen ? now + BrakeBlock.probeTime : block.changesAt)
+    }
+
+    private func exemption(
+        of subject: BrakeSubject,
+        from scope: BrakeScope,
+        under policy: BrakePolicy,
+        at now: Timestamp
+    ) -> BrakeEffect.Exemption? {
+        if subject.keys.isConfirmed { return .confirmed }
+        if policy.allows(subject.number, from: subject.address) || isAllowed(subject, at: now) { return .allowed }
+        if scope >= .range, subject.isTrusted { return .trusted }
+        return scope == .region && subject.isResend ? .resend : nil
+    }
+
+    private func isAllowed(_ subject: BrakeSubject, at now: Timestamp) -> Bool {
+        if orders.isEmpty { return false }
+        if order(.allow, at: Place(scope: .phone, key: subject.recipient), now) != nil { return true }
+        return BrakeScope.allCases.contains { scope in
+            subject.key(of: scope).flatMap { order(.allow, on: $0, at: now) } != nil
+        }
+    }
+
+    private func isLaunched(_ region: Region, at now: Timestamp) -> Bool {
+        order(.launch, on: BrakeKey(region: region.code), at: now) != nil
+    }
+
+    private func order(_ action: BrakeOverride.Action, on key: BrakeKey, at now: Timestamp) -> Order? {
+        order(action, at: Place(scope: BrakeOverride.Scope(key.scope), key: key.value), now)
+    }
+
+    private func order(_ action: BrakeOverride.Action, at place: Place, _ now: Timestamp) -> Order? {
+        orders[place].flatMap { $0.action == action && now < $0.until ? $0 : nil }
     }
 }

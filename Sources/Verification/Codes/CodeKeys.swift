@@ -9,11 +9,15 @@ package struct CodeKeys: Sendable {
     package let fingerprint: KeyRing
     package let seal: KeyRing
 
+    /// The hash of the toll-fraud brake's keys, by the active fingerprint key.
+    package let brake: BrakeHash
+
     package init(code: KeyRing, hash: KeyRing, fingerprint: KeyRing, seal: KeyRing) {
         self.code = code
         self.hash = hash
         self.fingerprint = fingerprint
         self.seal = seal
+        brake = BrakeHash(fingerprint.active)
     }
 
     package func fingerprint(of recipient: Recipient) -> [UInt8] {

@@ -2,9 +2,11 @@
 
 import Formats
 
-// Rate limits: checked last, so that they count only requests that every other rule admits.
+// Rate limits and the toll-fraud brake: checked last, so that limits count only requests that every rule admits.
 extension IntakeDecision {
     /// Counts a request in all its windows, or refuses it and counts it in none.
+    ///
+    /// The limits come before the brake, which cannot see the requests that they refuse.
     mutating func admits(
         _ candidate: Candidate,
         _ request: VerificationRequest,
@@ -13,7 +15,8 @@ extension IntakeDecision {
     ) -> Bool {
         if passed.testNumber != nil { return true }
         let limits = passed.tenant.limits
-        if let refusal = refusal(request, passed, limits) {
+        let refusal = refusal(request, passed, limits)
+        if let refusal = refusal ?? refusalByBrake(candidate, request, passed, isResend: current != nil) {
             if let current {
                 refuse(candidate, refusal, of: current)
             } else {

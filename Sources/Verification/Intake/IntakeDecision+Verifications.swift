@@ -46,7 +46,8 @@ extension IntakeDecision {
             resendAfter: facts.now,
             expiresAt: facts.now + validity,
             policyVersion: policy.version,
-            isFictional: passed.testNumber != nil
+            isFictional: passed.testNumber != nil,
+            brakeKeys: passed.brakeKeys
         )
         link(candidate, to: id)
         inserted.insert(id)

@@ -14,8 +14,9 @@ import Formats
 /// 5. time: too old to be sent
 /// 6. test number, region, type of number, domain of a link, app verification (`Screener`)
 /// 7. slot: locked, resend window, sends used up
-/// 8. limits, which count only requests that pass all rules above
-/// 9. send
+/// 8. limits, which count only requests that pass all rules
+/// 9. toll-fraud brake
+/// 10. send
 struct IntakeDecision {
     let facts: IntakeFacts
     let policy: Policy
@@ -26,6 +27,7 @@ struct IntakeDecision {
     var verifications: [VerificationID: StoredVerification]
     var windows: [LimitKey: LimitWindow]
     let tenantUsage: [TenantLimit: Int]
+    var brake: BrakeBoard
     var inserted: Set<VerificationID> = []
     var updated: Set<VerificationID> = []
     var changes = IntakeChanges()
@@ -41,6 +43,7 @@ struct IntakeDecision {
         policy = rules.policy
         keys = rules.keys
         settings = rules.settings
+        brake = rules.brake
         self.randomness = randomness
         requests = facts.requests
         slots = facts.slots

@@ -72,6 +72,9 @@ package struct IntakeChanges: Sendable {
 
     package var admissions: [String: Int] = [:]
 
+    /// The results of the toll-fraud brake.
+    package var brake = BrakeEffects()
+
     /// The new sends, each claimed by the deciding worker.
     package var sends: [ClaimedSend] = []
 

@@ -7,6 +7,9 @@ package struct IntakeRules: Sendable {
     package let keys: CodeKeys
     package let settings: WorkerSettings
 
+    /// The blocks of the toll-fraud brake.
+    package var brake = BrakeBoard.empty
+
     /// Creates the randomness of one batch, for the nonces of its seals.
     private let randomness: @Sendable () -> any RandomNumberGenerator
 

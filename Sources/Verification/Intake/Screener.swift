@@ -129,7 +129,18 @@ package struct Screener: Sendable {
             tenant: tenant,
             limits: limits,
             testNumber: testNumber,
-            notes: notes
+            notes: notes,
+            brakeKeys: testNumber == nil ? brakeKeys(request) : nil
+        )
+    }
+
+    private func brakeKeys(_ request: VerificationRequest) -> BrakeKeys? {
+        guard case .phone(let number) = request.recipient else { return nil }
+        return BrakeKeys(
+            of: number,
+            from: request.client?.ip,
+            isConfirmed: request.recipientConfirmed,
+            by: keys.brake
         )
     }
 }

@@ -46,13 +46,17 @@ package enum Screening: Sendable {
         /// The notes of rules that let the request pass but recorded something.
         package let notes: [String]
 
+        /// The keys for the toll-fraud brake; nil without a phone number, and for a test number.
+        package let brakeKeys: BrakeKeys?
+
         package init(
             slot: SlotKey,
             region: Region?,
             tenant: TenantPolicy,
             limits: [LimitKey],
             testNumber: TestNumber? = nil,
-            notes: [String] = []
+            notes: [String] = [],
+            brakeKeys: BrakeKeys? = nil
         ) {
             self.slot = slot
             self.region = region
@@ -60,6 +64,7 @@ package enum Screening: Sendable {
             self.limits = limits
             self.testNumber = testNumber
             self.notes = notes
+            self.brakeKeys = brakeKeys
         }
     }
 }

@@ -83,6 +83,7 @@ package struct StoredVerification: Sendable, Equatable {
         let sealed: [UInt8]?
         let sealKey: KeyID
         let isFictional: Bool
+        let brakeKeys: BrakeKeys?
     }
 
     package init(
@@ -118,7 +119,8 @@ package struct StoredVerification: Sendable, Equatable {
         policyVersion: String,
         isFictional: Bool,
         usedProviders: [String] = [],
-        optedOutAt: String? = nil
+        optedOutAt: String? = nil,
+        brakeKeys: BrakeKeys? = nil
     ) {
         self.id = id
         origin = Shared(
@@ -133,7 +135,8 @@ package struct StoredVerification: Sendable, Equatable {
                 masked: masked,
                 sealed: sealed,
                 sealKey: sealKey,
-                isFictional: isFictional
+                isFictional: isFictional,
+                brakeKeys: brakeKeys
             )
         )
         self.codeKey = codeKey
@@ -174,6 +177,9 @@ package struct StoredVerification: Sendable, Equatable {
 
     /// True for a test number.
     package var isFictional: Bool { origin.value.isFictional }
+
+    /// The keys for the toll-fraud brake, of a new verification; they are written once and not read back.
+    package var brakeKeys: BrakeKeys? { origin.value.brakeKeys }
 
     /// The time until which both the credential and its short code are valid.
     var fullyValidUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }

@@ -36,6 +36,7 @@ package struct TenantPolicy: Sendable, Equatable {
     package var autofill: AutofillPolicy?
     package var routes: Routes
     package var messages: MessagePolicy
+    package var brake: BrakePolicy
 
     package init(
         appName: String,
@@ -51,7 +52,8 @@ package struct TenantPolicy: Sendable, Equatable {
         emailLinks: EmailLinkPolicy = EmailLinkPolicy(),
         autofill: AutofillPolicy? = nil,
         routes: Routes,
-        messages: MessagePolicy = MessagePolicy()
+        messages: MessagePolicy = MessagePolicy(),
+        brake: BrakePolicy = BrakePolicy()
     ) {
         self.appName = appName
         self.defaultLanguage = defaultLanguage
@@ -67,6 +69,7 @@ package struct TenantPolicy: Sendable, Equatable {
         self.autofill = autofill
         self.routes = routes
         self.messages = messages
+        self.brake = brake
     }
 
     /// The test number with this phone number, if it is still in use at `now`; otherwise nil.

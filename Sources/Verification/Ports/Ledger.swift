@@ -97,9 +97,13 @@ package struct IntakeResult: Sendable {
     /// The candidates whose rows another transaction locks: nothing was written for them.
     package let waiting: [Candidate]
 
-    package init(sends: [ClaimedSend], waiting: [Candidate] = []) {
+    /// The results of the toll-fraud brake.
+    package let brake: BrakeEffects
+
+    package init(sends: [ClaimedSend], waiting: [Candidate] = [], brake: BrakeEffects = BrakeEffects()) {
         self.sends = sends
         self.waiting = waiting
+        self.brake = brake
     }
 }
 

@@ -83,8 +83,14 @@ struct BrakeSimulation {
         shares = weights.map { $0 / sum }
     }
 
-    static func name(_ region: Int) -> String { "R\(region)" }
-    static func index(_ name: String) -> Int { Int(name.dropFirst()) ?? regions }
+    static func name(_ region: Int) -> String {
+        let letters = [region / 26, region % 26].map { UInt8(ascii: "A") + UInt8($0) }
+        return String(decoding: letters, as: UTF8.self)
+    }
+
+    static func index(_ name: String) -> Int {
+        name.utf8.reduce(0) { $0 * 26 + Int($1 - UInt8(ascii: "A")) }
+    }
 
     /// The part of a day's traffic between two seconds: a sine with its peak at 15:00.
     static func part(from: Double, to: Double) -> Double {
@@ -222,7 +228,7 @@ struct BrakeSimulation {
         var result = Result()
         var slices: [[Sent]] = []
         var snapshots = [BrakeSnapshot([])]
-        var probes = Probes()
+        var turns = BrakeTurns()
         var next = 0
         let ages = ApprovalCurve.ages.map { Int(Double($0.microseconds) / 1e6 / Self.step) }
         for slice in 0..<Int(Self.day / Self.step) {
@@ -233,7 +239,7 @@ struct BrakeSimulation {
             while next < people.count, people[next].second < second {
                 let person = people[next]
                 next += 1
-                let isRefused = isStopped(person, by: snapshot, &probes, &brake)
+                let isRefused = isStopped(person, by: snapshot, &turns, &brake)
                 count(person, isRefused, &result)
                 if isRefused { continue }
                 let time = Self.start + .milliseconds(Int64(person.second * 1000))
@@ -252,7 +258,8 @@ struct BrakeSimulation {
                 result.firstBlock = result.firstBlock ?? second - Self.attackBegins
             }
             if snapshots.count == 3 { snapshots.removeFirst() }
-            snapshots.append(changed.isEmpty ? snapshots.last ?? snapshot : BrakeSnapshot(brake.blocks.values))
+            let current = changed.isEmpty ? snapshots.last : nil
+            snapshots.append(current ?? BrakeSnapshot(brake.blocks.values.map { ($0, false) }))
         }
         result.stuck = brake.blocks.values.count { block in
             block.state != .ended && block.beganAt + (block.length * 2 + .seconds(10)) < Self.start + .seconds(86400)
@@ -260,40 +267,40 @@ struct BrakeSimulation {
         return result
     }
 
-    private struct Probes {
-        var sent: [BrakeKey: (last: Double, count: Int)] = [:]
-        var minute: [Double] = []
-    }
+    private static let policy = BrakePolicy(mode: .enforce)
+    private static let number = PhoneNumber("+4915123456789")
 
     private func isStopped(
         _ person: Person,
         by snapshot: BrakeSnapshot,
-        _ probes: inout Probes,
+        _ turns: inout BrakeTurns,
         _ brake: inout Brake
     ) -> Bool {
-        if person.isConfirmed || snapshot.isEmpty { return false }
-        let found = snapshot.stop(
-            client: person.client.map(Int64.init),
-            prefix: Int64(person.region * 100_000 + person.prefix),
-            range: Int64(person.region * 100_000 + person.prefix / 40),
-            region: Self.name(person.region),
-            isTrusted: person.isTrusted
+        guard !snapshot.isEmpty, let number = Self.number, let region = Region(Self.name(person.region)) else {
+            return false
+        }
+        let subject = BrakeSubject(
+            tenant: "default",
+            keys: BrakeKeys(
+                client: person.client.map(Int64.init),
+                prefix: Int64(person.region * 100_000 + person.prefix),
+                range: Int64(person.region * 100_000 + person.prefix / 40),
+                isConfirmed: person.isConfirmed
+            ),
+            region: region,
+            number: number,
+            address: nil,
+            recipient: 0,
+            isTrusted: person.isTrusted,
+            isResend: false
         )
-        guard let found else { return false }
         let time = Self.start + .milliseconds(Int64(person.second * 1000))
-        guard found.isHalfOpen else {
-            probes.sent[found.key] = nil
-            brake.noteRefusal(by: found.key, at: time)
+        let verdict = snapshot.verdict(on: subject, under: Self.policy, turns: turns, at: time)
+        if let refusal = verdict.refusal {
+            brake.noteRefusal(by: refusal.key, at: time)
             return true
         }
-        let before = probes.sent[found.key] ?? (-100, 0)
-        probes.minute.removeAll { $0 < person.second - 60 }
-        guard before.count < 6, person.second - before.last >= 5, probes.minute.count < brake.probesPerMinute else {
-            brake.noteRefusal(by: found.key, at: time)
-            return true
-        }
-        probes.sent[found.key] = (person.second, before.count + 1)
-        probes.minute.append(person.second)
+        for key in verdict.probes { turns.take(BrakeTurn(tenant: subject.tenant, key: key), at: time) }
         return false
     }
 

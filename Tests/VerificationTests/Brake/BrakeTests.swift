@@ -94,10 +94,6 @@ import Testing
         let block = try #require(tripped.first)
         #expect(block.shortfall.observed == 0 && abs(block.shortfall.expected - 14) < 0.1)
         #expect(brake.judge(at: .test + .seconds(602), by: Usual()).isEmpty)
-        let snapshot = BrakeSnapshot(brake.blocks.values)
-        let stop = snapshot.stop(client: nil, prefix: 7, range: 1, region: "DE", isTrusted: true)
-        #expect(stop?.key == BrakeKey(.prefix, 7) && stop?.isHalfOpen == false)
-        #expect(snapshot.stop(client: nil, prefix: 8, range: 1, region: "DE", isTrusted: false) == nil)
     }
 
     @Test func `confirmed people trip no narrow scope, and what was never sent counts for none`() {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+import SettingsReading
+import Verification
+
+/// Notes about a toll-fraud brake that is off, or that refuses people.
+extension PolicyNotes {
+    mutating func noteBrake(_ brake: BrakePolicy, _ path: String) {
+        let key = "\(path).brake"
+        let modes = BrakeScope.allCases.map { ($0, brake.scopes[$0] ?? brake.mode) }
+        let off = modes.filter { $0.1 == .off }.map(\.0.word)
+        if !off.isEmpty { switchOff(key, "off for \(off.joined(separator: ", "))") }
+        for (region, mode) in brake.regions.sorted(by: { $0.key < $1.key }) where mode == .off {
+            switchOff("\(key).regions.\(region)", "off")
+        }
+        let isEnforced = brake.regions.values.contains(.enforce)
+        let enforced = modes.filter { $0.1 == .enforce || isEnforced }.map(\.0)
+        if enforced.isEmpty { return }
+        let approvals = brake.minimumApprovals.grouped
+        warn(key, "enforces only while \(approvals) codes in 24h are approved by check_code; else it records")
+        if enforced.contains(where: { $0 >= .range }) {
+            warn(key, "while a range or region is blocked, people need a confirmed number or a verified app")
+        }
+    }
+}
+
+extension BrakePolicy {
+    /// The modes, such as `ip enforce, prefix enforce, range record, region record; US: off`.
+    var text: String {
+        let modes = BrakeScope.allCases.map { (scope: $0.word, mode: scopes[$0] ?? mode) }
+        let isSame = Set(modes.map(\.mode)).count == 1
+        let general = isSame ? modes[0].mode.rawValue : modes.map { "\($0.scope) \($0.mode)" }.joined(separator: ", ")
+        let regional = regions.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+        return ([general] + regional).joined(separator: "; ")
+    }
+
+    /// The messages of an hour that trip a scope if none is approved, where 65 % usually are.
+    var evidence: String {
+        let counts = BrakeScope.allCases.map { scope in
+            let expected = max(scope.threshold.minimum, scope.threshold.need / rules.sensitivity)
+            // An address may send to any region: half of its messages are expected to be approved.
+            let rate = scope == .ip ? 0.5 : ApprovalRate.unknown.value
+            return "\(Int((expected / rate).rounded(.up))) of one \(scope.word)"
+        }
+        return "at about \(counts.joined(separator: ", ")) without an approval in 1h, 65 % being usual"
+    }
+
+    var blockText: String {
+        "\(DurationText.format(rules.firstBlock)), doubling to \(DurationText.format(rules.longestBlock)), then probes"
+    }
+}

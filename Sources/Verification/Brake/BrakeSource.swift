@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Formats
+import Synchronization
+
+/// Requests of one scope that a block stopped, refused or only recorded.
+package struct BrakeRefusal: Sendable, Equatable {
+    package let tenant: String
+    package let key: BrakeKey
+    package var count: Int
+
+    /// The time of the last one.
+    package var at: Timestamp
+
+    package init(tenant: String, key: BrakeKey, count: Int = 1, at time: Timestamp) {
+        self.tenant = tenant
+        self.key = key
+        self.count = count
+        at = time
+    }
+}
+
+/// The results of the toll-fraud brake in one batch of decisions.
+package struct BrakeEffects: Sendable, Equatable {
+    /// A request that is sent although a block would have refused it.
+    package struct Recorded: Sendable, Equatable {
+        package let request: RequestKey
+        package let key: BrakeKey
+    }
+
+    package struct Probe: Sendable, Equatable {
+        package let turn: BrakeTurn
+        package let at: Timestamp
+    }
+
+    /// The stopped requests, those that are only recorded included.
+    package var stopped: [BrakeRefusal] = []
+    package var recorded: [Recorded] = []
+    package var probes: [Probe] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { stopped.isEmpty && probes.isEmpty }
+    package var refused: Int { stopped.count - recorded.count }
+}
+
+/// The board in force, with what this worker has done by it.
+package final class BrakeSource: Sendable {
+    private struct State {
+        var board = BrakeBoard.empty
+        var refusals: [BrakeTurn: BrakeRefusal] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var current: BrakeBoard { state.withLock(\.board) }
+
+    /// Replaces blocks and orders; the turns of probes stay.
+    package func replace(with board: BrakeBoard) {
+        state.withLock { state in
+            let turns = state.board.turns
+            state.board = board
+            state.board.turns = turns
+        }
+    }
+
+    /// Sets the worker's part of the partitions, which is its part of the probes.
+    package func setShare(_ share: Double) {
+        state.withLock { $0.board.turns.setShare(share) }
+    }
+
+    /// Takes the effects of a batch that is committed.
+    package func note(_ effects: BrakeEffects) {
+        if effects.isEmpty { return }
+        note(effects.stopped)
+        state.withLock { state in
+            for probe in effects.probes { state.board.turns.take(probe.turn, at: probe.at) }
+        }
+    }
+
+    /// Adds stopped requests to those that have not been written yet.
+    package func note(_ refusals: [BrakeRefusal]) {
+        state.withLock { state in
+            for refusal in refusals {
+                let turn = BrakeTurn(tenant: refusal.tenant, key: refusal.key)
+                guard var sum = state.refusals[turn] else {
+                    state.refusals[turn] = refusal
+                    continue
+                }
+                sum.count += refusal.count
+                sum.at = max(sum.at, refusal.at)
+                state.refusals[turn] = sum
+            }
+        }
+    }
+
+    /// The stopped requests since the last call, summed by scope.
+    package func takeRefusals() -> [BrakeRefusal] {
+        state.withLock { state in
+            defer { state.refusals = [:] }
+            return Array(state.refusals.values)
+        }
+    }
+}
