@@ -42,6 +42,10 @@ CREATE TABLE IF NOT EXISTS courier.request (
 CREATE TABLE IF NOT EXISTS courier.verification (
     id uuid NOT NULL,
     due_at timestamptz NOT NULL DEFAULT '-infinity', -- when the sweeper looks at it: at its first end, or later
+    -- Keyed 64 bits of what the brake judges by (0011_brake); NULL where there is none, and once erased.
+    client_key bigint,                 -- of the client's network
+    prefix_key bigint,                 -- of the number without its last digits
+    range_key bigint,                  -- of the number without a few more
     generation integer NOT NULL,
     seal_key smallint NOT NULL,
     code_key smallint NOT NULL,
@@ -51,6 +55,7 @@ CREATE TABLE IF NOT EXISTS courier.verification (
     max_sends smallint NOT NULL,
     code_length smallint,              -- NULL for a push, of which nothing is typed
     fictional boolean NOT NULL DEFAULT false, -- the recipient is a test number
+    confirmed boolean,                 -- the account had confirmed the number before; NULL without one
     request_id text NOT NULL,          -- of the request that began it
     tenant text NOT NULL,
     purpose text NOT NULL,

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS courier.maintenance (
 
 INSERT INTO courier.maintenance (task)
 VALUES ('partitions'), ('person'), ('limit_window'), ('request_other'), ('send_other'), ('message_other'),
-    ('verification_other')
+    ('verification_other'), ('brake_block'), ('brake_override'), ('conversion')
 ON CONFLICT DO NOTHING;
 
 -- The tables with partitions, and the last time when none of a table's partitions was missing or overdue. Maintenance locks
@@ -250,6 +250,11 @@ BEGIN
             WHEN 'person' THEN format('o.kept_until < %L', clock_timestamp())
             -- Windows that no limit looks back to any more.
             WHEN 'limit_window' THEN format('o.expires_at < %L', clock_timestamp())
+            -- A month for operators; five weeks cover each hour of the week five times.
+            WHEN 'brake_block' THEN
+                format('o.state = ''ended'' AND o.changes_at < %L', clock_timestamp() - interval '30 days')
+            WHEN 'brake_override' THEN format('o.until < %L', clock_timestamp() - interval '30 days')
+            WHEN 'conversion' THEN format('o.hour < %L', clock_timestamp() - interval '35 days')
             WHEN 'request_other' THEN format('o.day < %L', (oldest AT TIME ZONE 'UTC')::date)
             WHEN 'message_other' THEN format('o.id < %L', oldest_id)
             WHEN 'send_other' THEN

@@ -107,7 +107,8 @@ BEGIN
     SET state = CASE v.state WHEN 'live' THEN 'cancelled' ELSE v.state END,
         expires_at = CASE WHEN v.ended_at IS NULL THEN least(v.expires_at, clock_timestamp()) ELSE v.expires_at END,
         due_at = CASE WHEN v.ended_at IS NULL THEN least(v.due_at, clock_timestamp()) ELSE v.due_at END,
-        sealed = NULL, fingerprint = erased, masked = 'erased', subject = NULL
+        sealed = NULL, fingerprint = erased, masked = 'erased', subject = NULL,
+        client_key = NULL, prefix_key = NULL, range_key = NULL
     WHERE v.id = ANY (ids);
     GET DIAGNOSTICS verifications = ROW_COUNT;
 END

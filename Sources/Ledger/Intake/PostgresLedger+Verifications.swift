@@ -65,7 +65,8 @@ extension PostgresLedger {
                 id, tenant, purpose, channel, subject, fingerprint, region, masked, sealed, seal_key, code_key,
                 hash_key, generation, code_hash, code_length, state, status, checks_used, max_checks, sends_used,
                 max_sends, send_open, sequence, resend_after, expires_at, due_at, policy_version,
-                request_id, fictional, short_hash, short_until, used_providers, pack, waiting
+                request_id, fictional, short_hash, short_until, used_providers, pack, waiting, client_key, prefix_key,
+                range_key, confirmed
             )
             SELECT
                 unnest($1::uuid[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]), unnest($5::text[]),
@@ -76,7 +77,8 @@ extension PostgresLedger {
                 unnest($23::int4[]), unnest($24::timestamptz[]), unnest($25::timestamptz[]),
                 unnest($25::timestamptz[]), unnest($26::text[]), unnest($27::text[]), unnest($28::bool[]),
                 unnest($29::bytea[]), unnest($30::timestamptz[]), unnest($31::text[]), unnest($32::int8[]),
-                unnest($33::text[])
+                unnest($33::text[]), unnest($34::int8[]), unnest($35::int8[]), unnest($36::int8[]),
+                unnest($37::bool[])
             """,
             [
                 .uuids(rows.map(\.id.uuid.value)), .texts(rows.map(\.tenant)),
@@ -95,7 +97,9 @@ extension PostgresLedger {
                 .texts(rows.map(\.requestID)), .bools(rows.map(\.isFictional)),
                 .bytesArray(rows.map(\.shortCode?.hash)), .timestamps(rows.map(\.shortCode?.until.microseconds)),
                 .texts(rows.map(\.usedProvidersText)), .int64s(rows.map { $0.sequence > 0 ? pack.id : nil }),
-                .texts(rows.map(\.waitingText)),
+                .texts(rows.map(\.waitingText)), .int64s(rows.map(\.brakeKeys?.client)),
+                .int64s(rows.map(\.brakeKeys?.prefix)), .int64s(rows.map(\.brakeKeys?.range)),
+                .bools(rows.map(\.brakeKeys?.isConfirmed)),
             ]
         )
     }

@@ -12,7 +12,7 @@ import Testing
 
     /// The privileges that each table's owner grants, by role.
     ///
-    /// Partitions grant nothing themselves.
+    /// Partitions grant nothing themselves, and `columns` has what is granted on columns alone.
     private static let tables: [String: String] = [
         "schema_migration": "worker: r",
         "request": "worker: raw",
@@ -32,7 +32,15 @@ import Testing
         "maintenance": "",
         "key_check": "worker: ra",
         "day_table": "",
+        "conversion_reader": "worker: rw",
+        "conversion": "worker: raw",
+        "brake_block": "worker: raw; operator: r",
+        "brake_override": "worker: r; operator: rawd",
+        "brake_change": "worker: r",
     ]
+
+    /// The columns that an operator may update: enough to lift a block.
+    private static let columns = ["column brake_block changes_at", "column brake_block state"]
 
     /// The roles that may execute each function; a function may run with its owner's rights.
     private static let functions: [String: String] = [
@@ -63,6 +71,7 @@ import Testing
         "show_verification": "operator, definer",
         "show_sends": "operator, definer",
         "due_sends": "monitor, definer",
+        "raise_brake_version": "definer",
     ]
 
     @Test func `what each role may do with each table is what is listed, by trying all of it`() async throws {
@@ -87,8 +96,8 @@ import Testing
                 try await database.withLogin(ofRole: role) { pool in
                     for table in tables {
                         let listed = table.isPartition ? nil : Self.tables[table]
-                        let words = listed?.split(separator: ": ").map(String.init) ?? []
-                        let expected = words.first == role.short ? words.last : ""
+                        let grants = listed?.split(separator: "; ").map { $0.split(separator: ": ").map(String.init) }
+                        let expected = grants?.first { $0.first == role.short }?.last ?? ""
                         let allowed = try await pool.privileges(on: table)
                         #expect(allowed == expected, "\(role) on \(table)")
                     }
@@ -137,7 +146,7 @@ import Testing
                 SELECT 'relation ' || c.relname FROM pg_class c CROSS JOIN aclexplode(c.relacl) a
                 WHERE c.relnamespace = 'courier'::regnamespace AND a.grantee = 0
                 UNION ALL
-                SELECT 'column ' || t.attname FROM pg_attribute t JOIN pg_class c ON c.oid = t.attrelid
+                SELECT concat_ws(' ', 'column', c.relname, t.attname) FROM pg_attribute t JOIN pg_class c ON c.oid = t.attrelid
                 WHERE c.relnamespace = 'courier'::regnamespace AND t.attacl IS NOT NULL
                 UNION ALL
                 SELECT 'function ' || p.proname
@@ -151,9 +160,10 @@ import Testing
                 WHERE r.rolname LIKE 'courier\\_%' AND NOT r.rolname LIKE 'courier\\_login\\_%'
                   AND NOT r.rolname LIKE 'courier\\_test\\_%'
                   AND (r.rolcanlogin OR r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolbypassrls)
+                ORDER BY 1
                 """
             )
-            #expect(open == [])
+            #expect(open == Self.columns)
         }
     }
 
