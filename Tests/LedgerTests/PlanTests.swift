@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import PostgresClient
 import TestSupport
 import Testing
@@ -185,6 +186,15 @@ import Verification
             ("delete outbox", PostgresLedger.delete([])),
             ("shorten leases", PostgresLedger.shortenLeases(of: [], to: .seconds(2))),
             ("recall", PostgresLedger.shortenLeases(of: [], to: .zero, below: .seconds(16))),
+            ("read conversions", PostgresLedger.readConversions(from: .test, to: .test)),
+            ("read blocks", PostgresLedger.readBlocks(endedWithin: .seconds(3600))),
+            ("read blocks in force", PostgresLedger.readBlocksInForce),
+            ("read brake version", PostgresLedger.readBrakeVersion),
+            ("read orders", PostgresLedger.readOverrides),
+            ("read hours", PostgresLedger.readHours(since: .test)),
+            ("add refusals", PostgresLedger.addRefusals([])),
+            ("take reading", PostgresLedger.takeReading(UUIDValue(1), lease: .seconds(1))),
+            ("lock reader", PostgresLedger.lockReader(UUIDValue(1))),
             ("is any parked", PostgresLedger.isAnyParked(behind: [])),
         ]
     }
@@ -196,7 +206,8 @@ import Verification
             defer { try? session.script("DEALLOCATE probe") }
             var values: [String] = []
             for row in try session.execute(types) { values.append(value(of: try row.text(0))) }
-            let explain = "EXPLAIN (FORMAT JSON) EXECUTE probe(\(values.joined(separator: ", ")))"
+            let list = values.isEmpty ? "" : "(\(values.joined(separator: ", ")))"
+            let explain = "EXPLAIN (FORMAT JSON) EXECUTE probe\(list)"
             return try session.execute(Statement("SELECT plan_of($1)", [.text(explain)])).onlyRow.text(0)
         }
     }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Formats
+
+/// The approvals that are usual for one tenant, by its counts of the last 14 days.
+package struct ConversionHistory: ConversionBaseline, Equatable {
+    /// The time that rates and volumes look back.
+    package static let span = Duration.seconds(14 * 86_400)
+
+    private static let day = Duration.seconds(86_400)
+
+    private struct Stratum: Hashable {
+        let region: String
+        let isConfirmed: Bool
+    }
+
+    private var rates: [Stratum: ApprovalRate] = [:]
+    private var tenantRate = ApprovalRate.unknown
+    private var curves: [String: ApprovalCurve] = [:]
+    private var tenantCurve = ApprovalCurve.usual
+
+    /// By region, for each hour of the day in UTC.
+    private var volumes: [String: [Double]] = [:]
+
+    /// The sums of the last day.
+    package private(set) var verificationsOfDay = 0
+    package private(set) var approvalsOfDay = 0
+
+    /// The history of a tenant that is new.
+    package init() {}
+
+    package init(_ counts: ConversionCounts, at now: Timestamp) {
+        var sums: [Stratum: ConversionCounts.Count] = [:]
+        var all = ConversionCounts.Count()
+        var days: [String: ConversionCounts.Count] = [:]
+        var dayOfAll = ConversionCounts.Count()
+        for (group, count) in counts.groups where group.hour > now - Self.span {
+            sums[Stratum(region: group.region, isConfirmed: group.isConfirmed), default: .init()] += count
+            all += count
+            guard group.hour > now - Self.day else { continue }
+            days[group.region, default: .init()] += count
+            dayOfAll += count
+        }
+        verificationsOfDay = dayOfAll.verifications
+        approvalsOfDay = dayOfAll.approved
+        let tenantRate = ApprovalRate(approved: Double(all.approved), of: Double(all.verifications))
+        self.tenantRate = tenantRate
+        rates = sums.mapValues {
+            ApprovalRate(approved: Double($0.approved), of: Double($0.verifications), parent: tenantRate)
+        }
+        tenantCurve = Self.curve(dayOfAll) ?? .usual
+        curves = days.compactMapValues(Self.curve)
+        volumes = Self.volumes(counts, before: (now - (ApprovalCurve.ages.last ?? .zero)).hour)
+    }
+
+    private static func curve(_ count: ConversionCounts.Count) -> ApprovalCurve? {
+        ApprovalCurve(counts: count.within + [count.approved])
+    }
+
+    /// The median of each hour of the day over the days since the tenant's first hour.
+    ///
+    /// An attack that nothing stopped raises a mean for two weeks, and a median hardly.
+    private static func volumes(_ counts: ConversionCounts, before end: Timestamp) -> [String: [Double]] {
+        let counted = counts.groups.filter { $0.key.hour < end && $0.key.hour >= end - span }
+        guard let first = counted.keys.map(\.hour).min() else { return [:] }
+        var hours: [String: [Timestamp: Int]] = [:]
+        for (group, count) in counted {
+            hours[group.region, default: [:]][group.hour, default: 0] += count.verifications
+        }
+        return hours.mapValues { region in
+            var byHour = [[Int]](repeating: [], count: 24)
+            var hour = first
+            while hour < end {
+                byHour[hour.hourOfDay].append(region[hour] ?? 0)
+                hour = hour + .seconds(3600)
+            }
+            return byHour.map(median)
+        }
+    }
+
+    private static func median(_ values: [Int]) -> Double {
+        if values.isEmpty { return 0 }
+        let sorted = values.sorted()
+        return Double(sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+    }
+
+    /// True if the tenant approves too little for a verdict: its codes are perhaps checked elsewhere.
+    package func isAsleep(below minimumApprovals: Int) -> Bool {
+        approvalsOfDay < minimumApprovals || approvalsOfDay * 10 < verificationsOfDay
+    }
+
+    package func rate(region: String, isConfirmed: Bool) -> ApprovalRate {
+        rates[Stratum(region: region, isConfirmed: isConfirmed)] ?? tenantRate
+    }
+
+    package func curve(region: String) -> ApprovalCurve { curves[region] ?? tenantCurve }
+
+    package func usualVolume(region: String, at time: Timestamp) -> Double {
+        guard let hours = volumes[region] else { return 0 }
+        let part = Double((time - time.hour).microseconds) / 3_600_000_000
+        let hour = time.hourOfDay
+        return (1 - part) * hours[(hour + 23) % 24] + part * hours[hour]
+    }
+}
+
+extension Timestamp {
+    /// The hour of the day in UTC, 0…23.
+    fileprivate var hourOfDay: Int { Int((hour.microseconds / 3_600_000_000 % 24 + 24) % 24) }
+}

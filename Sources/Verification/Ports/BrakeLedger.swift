@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Formats
+
+/// The store of the toll-fraud brake: conversions, blocks and operators' orders.
+///
+/// Each method is one transaction. An error means that the database failed.
+package protocol BrakeLedger: Sendable {
+    // MARK: Every worker
+
+    /// A number that is raised by every change of the board.
+    func brakeVersion() async throws -> Int64
+
+    func brakeBoard() async throws -> BrakeBoard
+
+    /// Adds stopped requests, summed by scope, to their blocks.
+    func add(_ refusals: [BrakeRefusal]) async throws
+
+    // MARK: The one reader
+
+    /// Becomes the fleet's reader, or stays it; nil while another one is.
+    ///
+    /// After the lease another worker takes over, unless the call is repeated.
+    func elect(_ reader: UUIDValue, lease: Duration) async throws -> ReaderTurn?
+
+    /// Lets another worker take over at once.
+    func resign(_ reader: UUIDValue) async throws
+
+    /// The verifications of phone numbers that began from one time up to another, by tenant.
+    func conversions(from: Timestamp, to: Timestamp) async throws -> [String: [ConversionSample]]
+
+    /// The blocks that are in force, and those that ended within a day, by which trips are counted.
+    func brakeBlocks() async throws -> [TenantBlock]
+
+    /// The scopes with a block in force, each with the time of its last refused request.
+    ///
+    /// A block that is missing here has been lifted.
+    func blocksInForce() async throws -> [BrakeTurn: Timestamp?]
+
+    /// Stores blocks as they are now; false if another worker is the reader.
+    ///
+    /// A block that an operator has lifted meanwhile stays lifted until its scope trips again.
+    func store(_ blocks: [TenantBlock], by reader: UUIDValue) async throws -> Bool
+
+    /// The counts of the hours from a time on, of all providers together.
+    func conversionHours(since: Timestamp) async throws -> ConversionCounts
+
+    /// Adds counts, which cover all verifications up to a time; false if another worker is the reader.
+    func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool
+}
+
+/// The turn of the fleet's reader.
+package struct ReaderTurn: Sendable, Equatable {
+    /// The database's time.
+    package let now: Timestamp
+
+    /// The time up to which verifications are counted; nil if there are no counts.
+    package let countedTo: Timestamp?
+
+    package init(now: Timestamp, countedTo: Timestamp?) {
+        self.now = now
+        self.countedTo = countedTo
+    }
+}
+
+/// A block and its tenant.
+package struct TenantBlock: Sendable, Equatable {
+    package let tenant: String
+    package let block: BrakeBlock
+
+    /// True while the tenant approves too little for a verdict: the block only records.
+    package let isAsleep: Bool
+
+    package init(tenant: String, block: BrakeBlock, isAsleep: Bool) {
+        self.tenant = tenant
+        self.block = block
+        self.isAsleep = isAsleep
+    }
+
+    package var turn: BrakeTurn { BrakeTurn(tenant: tenant, key: block.key) }
+}
