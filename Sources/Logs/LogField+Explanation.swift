@@ -7,11 +7,12 @@ extension LogField {
         case .durationMilliseconds: "number"
         case .partition, .offset, .lastOffset, .sends, .records, .sessions, .suppressed, .dropped, .interval, .uptime,
             .requests, .repeats, .unavailable, .deadRoutes, .pause, .alternatives, .leadMilliseconds, .fileDescriptors,
-            .ageMilliseconds, .oldestSnapshot, .oldestUnread,
+            .ageMilliseconds, .oldestSnapshot, .oldestUnread, .expected, .observed, .trips, .probes, .probesApproved,
+            .approvals,
             .deadLetters, .inFlight,
             .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
-        case .truncated: "boolean"
+        case .truncated, .isAsleep: "boolean"
         case .decisions, .regions, .providers, .rules, .unreadHints, .lag, .topicFaults, .latency, .errors: "object"
         default: "string"
         }
@@ -45,8 +46,22 @@ extension LogField {
         case .broker: "`host:port`"
         case .group: "consumer group"
         case .target: "`health_file` or `systemd`"
-        case .stage: "`intake`, `receipts`, `dispatch`, `record`, `forget`, `catch_up`, `takeover` or `sweep`"
+        case .stage:
+            """
+            `intake`, `receipts`, `dispatch`, `record`, `forget`, `catch_up`, `takeover`, \
+            `sweep`, `conversions` or `brake`
+            """
         case .ageMilliseconds: "time since all daily partitions were in order"
+        case .scope: "`ip`, `prefix`, `range` or `region`"
+        case .brakeKey: "first 8 digits of the scope's key"
+        case .expected: "approvals that are usual by now"
+        case .observed: "approvals"
+        case .trips: "blocks of the scope, each within a day of the one before"
+        case .until: "end of the block, RFC 3339"
+        case .isAsleep: "true while the tenant's blocks refuse nobody"
+        case .probes: "messages that left while the scope was half open"
+        case .probesApproved: "approvals among them"
+        case .approvals: "approvals of the last 24 hours"
         case .sends: "number of sends"
         case .sessions: "number of database sessions"
         case .records: "number of records"

@@ -37,6 +37,18 @@ package enum LogField: String, Sendable, CaseIterable {
     case stage
     case target
     case ageMilliseconds = "age_ms"
+
+    // The toll-fraud brake
+    case scope
+    case brakeKey = "brake.key"
+    case expected
+    case observed
+    case trips
+    case until
+    case isAsleep = "asleep"
+    case probes
+    case probesApproved = "probes_approved"
+    case approvals
     case sends
     case records
     case sessions

@@ -24,6 +24,7 @@ struct Worker {
     private let database: WorkerDatabase
     private let client: ProviderClient
     private let settings: WorkerSettings
+    private let brake = BrakeSource()
     private let statistics = Statistics()
     private let statsInterval: Duration
 
@@ -80,6 +81,7 @@ struct Worker {
                     numbers: PhoneNumberDirectory(),
                     keys: secrets.keys,
                     policies: policies,
+                    brake: brake,
                     receiptSecrets: secrets.receipts
                 ),
                 settings: settings,
@@ -117,7 +119,7 @@ struct Worker {
         let ending = Ending(drainTimeout: settings.drainTimeout, heartbeat: heartbeat, logger: logger)
         var configuration = ServiceGroupConfiguration(
             services: ([ending] + others + [watchdog(heartbeat, logger), report(logger), clockWatch(logger)]
-                + pipeline.services).map {
+                + brakeServices(logger) + pipeline.services).map {
                     .init(
                         service: $0,
                         successTerminationBehavior: .gracefullyShutdownGroup,
@@ -158,6 +160,14 @@ struct Worker {
 
     private func clockWatch(_ logger: Logger) -> ClockWatch {
         ClockWatch(pipeline, start: database.lead, lead: { await database.currentLead() }, logger: logger)
+    }
+
+    /// The toll-fraud brake: its judge, of which one in the fleet is at work, and the way to this worker's intake.
+    private func brakeServices(_ logger: Logger) -> [any Service] {
+        [
+            ConversionReader(ledger: database.ledger, policies: policies, logger: logger),
+            BrakeWatch(ledger: database.ledger, source: brake, logger: logger),
+        ]
     }
 
     private func watchdog(_ heartbeat: Heartbeat?, _ logger: Logger) -> Watchdog {

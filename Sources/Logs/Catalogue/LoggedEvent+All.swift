@@ -20,6 +20,7 @@ extension LoggedEvent {
             postgresUnrecordable, postgresSessionsEnded, receiptsWaiting, intakeWaiting,
             maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
             publishFailed, publishRefused, publishRecovered,
+            brakeReader, brakeTripped, brakeHalfOpen, brakeEnded, brakeAsleep, conversionLow,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 
     package static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

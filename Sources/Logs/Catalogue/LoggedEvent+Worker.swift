@@ -156,7 +156,7 @@ extension LoggedEvent {
         "log.suppressed",
         .warning,
         "similar lines left out to limit their rate",
-        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason]
+        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason, .tenant, .scope]
     )
     package static let logDropped = LoggedEvent(
         "log.dropped",

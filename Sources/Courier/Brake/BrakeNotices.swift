@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+import Logs
+import Verification
+
+/// The log lines of blocks, and when those that repeat are due.
+struct BrakeNotices {
+    enum Subject: Hashable {
+        case asleep(String)
+        case low(String, String)
+    }
+
+    private struct State: Equatable {
+        let state: BrakeBlock.State
+        let beganAt: Timestamp
+
+        init(_ block: BrakeBlock) {
+            (state, beganAt) = (block.state, block.beganAt)
+        }
+    }
+
+    private static let silence = Duration.seconds(3600)
+
+    /// The last logged state of each block that is not over.
+    private var logged: [BrakeTurn: State] = [:]
+    private var last: [Subject: Timestamp] = [:]
+
+    /// Takes the blocks of another reader, which has logged them.
+    mutating func know(_ blocks: [TenantBlock]) {
+        logged = [:]
+        for block in blocks where block.block.isInForce { logged[block.turn] = State(block.block) }
+    }
+
+    /// The event of a block's transition; nil if the block was only stored again.
+    mutating func event(of changed: TenantBlock) -> LoggedEvent? {
+        let block = changed.block
+        let state = State(block)
+        if logged[changed.turn] == state { return nil }
+        logged[changed.turn] = block.isInForce ? state : nil
+        let event: LoggedEvent =
+            switch block.state {
+            case .blocked: .brakeTripped
+            case .halfOpen: .brakeHalfOpen
+            case .ended: .brakeEnded
+            }
+        return event
+    }
+
+    /// True if a line about the subject was not written for an hour; it counts as written then.
+    mutating func isDue(_ subject: Subject, at now: Timestamp) -> Bool {
+        last = last.filter { now - $0.value < Self.silence }
+        if last[subject] != nil { return false }
+        last[subject] = now
+        return true
+    }
+
+    func fields(of changed: TenantBlock) -> [LogField: LogValue] {
+        let block = changed.block
+        var fields: [LogField: LogValue] = [
+            .tenant: .text(changed.tenant), .scope: .text(block.key.scope.word), .region: .text(block.region),
+            .brakeKey: .text(Self.digits(of: block.key)),
+        ]
+        switch block.state {
+        case .blocked:
+            fields[.expected] = LogValue(Int(block.shortfall.expected.rounded()))
+            fields[.observed] = LogValue(block.shortfall.observed)
+            fields[.trips] = LogValue(block.trips)
+            fields[.until] = .text(block.changesAt.rfc3339)
+            fields[.isAsleep] = changed.isAsleep ? .flag(true) : nil
+        case .halfOpen:
+            break
+        case .ended:
+            fields[.probes] = LogValue(block.probesSent)
+            fields[.probesApproved] = LogValue(block.probesApproved)
+        }
+        return fields
+    }
+
+    /// The first 8 hexadecimal digits of a key.
+    private static func digits(of key: BrakeKey) -> String {
+        let digits = String(UInt64(bitPattern: key.value) >> 32, radix: 16)
+        return String(repeating: "0", count: 8 - digits.count) + digits
+    }
+}

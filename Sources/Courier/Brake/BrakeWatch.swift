@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+package import Logging
+import Logs
+import ServiceLifecycle
+package import Verification
+
+/// Brings the brake's board from the database to the intake, and the counts of stopped requests back.
+///
+/// During an outage the last board stays in force: each of its blocks has an end.
+package struct BrakeWatch: Service {
+    /// The time after which the board is read again although nothing has changed.
+    private static let longestInterval = Duration.seconds(60)
+
+    private let ledger: any BrakeLedger
+    private let source: BrakeSource
+    private let logger: Logger
+    private let interval: Duration
+    private let countInterval: Duration
+
+    package init(
+        ledger: any BrakeLedger,
+        source: BrakeSource,
+        logger: Logger,
+        every interval: Duration = .seconds(2),
+        countsEvery countInterval: Duration = .seconds(10)
+    ) {
+        self.ledger = ledger
+        self.source = source
+        self.logger = logger
+        self.interval = interval
+        self.countInterval = countInterval
+    }
+
+    package func run() async {
+        var outage = OutageLine("brake", logger)
+        var known: (version: Int64, readAt: ContinuousClock.Instant)?
+        var countsAt = ContinuousClock.now + countInterval
+        while !Task.isStopping {
+            let now = ContinuousClock.now
+            await outage.note {
+                // The version first: a change in between is read again.
+                let version = try await ledger.brakeVersion()
+                if let known, known.version == version, now - known.readAt < Self.longestInterval { return }
+                source.replace(with: try await ledger.brakeBoard())
+                known = (version, now)
+            }
+            if countsAt <= now {
+                await outage.note { try await count() }
+                countsAt = now + countInterval
+            }
+            await Task.pause(until: now + interval)
+        }
+        await outage.note { try await count() }
+    }
+
+    private func count() async throws {
+        let refusals = source.takeRefusals()
+        do {
+            try await ledger.add(refusals)
+        } catch {
+            source.note(refusals)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+import Logging
+import Logs
+import Verification
+
+/// The work of the fleet's reader, one round at a time: it reads conversions, judges them, and stores the blocks.
+///
+/// A verification is read 3 s after it began and again when it comes to each age of `ApprovalCurve`. What its database
+/// has not committed after 3 s is found at the next age. A reader that takes over reads the last hour in the same way:
+/// its positions only begin an age earlier.
+struct ConversionReading {
+    /// The time after which another worker takes over: two rounds may be lost.
+    static let lease = Duration.seconds(6)
+
+    /// The age of a verification at its first reading.
+    static let firstAge = Duration.seconds(3)
+
+    /// The time that one statement reads.
+    private static let slice = Duration.seconds(10)
+    fileprivate static let storeInterval = Duration.seconds(60)
+    private static let learnInterval = Duration.seconds(600)
+
+    /// The end of a turn: another worker has become the reader.
+    struct Lost: Error {}
+
+    /// The state between two rounds while this worker is the reader.
+    ///
+    /// A class, so that nothing copies the brakes.
+    final class Turn {
+        let reader: UUIDValue
+        var brakes: TenantBrakes
+
+        /// Up to where verifications are read, by their first age and then each later one.
+        var positions: [Timestamp]
+
+        /// The verifications of before are in the stored counts.
+        let countedFrom: Timestamp
+        var unstored: [BrakeTurn: TenantBlock] = [:]
+        var storesAt: Timestamp
+        var learnsAt: Timestamp
+        var renewedAt: ContinuousClock.Instant
+
+        init(
+            _ reader: UUIDValue,
+            _ elected: ReaderTurn,
+            _ blocks: [TenantBlock],
+            at now: Timestamp,
+            renewedAt: ContinuousClock.Instant
+        ) {
+            let oldest = now - Brake.window
+            self.reader = reader
+            brakes = TenantBrakes(blocks)
+            positions = ApprovalCurve.ages.map { now - $0 } + [oldest]
+            countedFrom = max(oldest, elected.countedTo ?? oldest)
+            storesAt = now + ConversionReading.storeInterval
+            learnsAt = now
+            self.renewedAt = renewedAt
+        }
+    }
+
+    let ledger: any BrakeLedger
+    let policies: PolicySource
+    let logger: Logger
+    private(set) var turn: Turn?
+    private var notices = BrakeNotices()
+
+    init(ledger: any BrakeLedger, policies: PolicySource, logger: Logger) {
+        self.ledger = ledger
+        self.policies = policies
+        self.logger = logger
+    }
+
+    /// Reads, judges and stores what has become due, if this worker is the reader or becomes it.
+    mutating func round() async throws {
+        do {
+            guard let (turn, now) = try await elect() else { return }
+            turn.brakes.follow(policies.current)
+            try await learn(turn, at: now)
+            try await read(turn, to: now)
+            try await followOperators(turn, at: now)
+            judge(turn, at: now)
+            try await store(turn, at: now)
+        } catch is Lost {
+            turn = nil
+        }
+    }
+
+    /// Lets another worker take over at once.
+    mutating func resign() async throws {
+        guard let reader = turn?.reader else { return }
+        turn = nil
+        try await ledger.resign(reader)
+    }
+
+    /// Becomes the reader or stays it, and returns the database's time; nil while another worker is.
+    private mutating func elect() async throws -> (turn: Turn, now: Timestamp)? {
+        var generator = SystemRandomNumberGenerator()
+        let reader = turn?.reader ?? .version7(at: .now, using: &generator)
+        let renewedAt = ContinuousClock.now
+        guard let elected = try await ledger.elect(reader, lease: Self.lease) else {
+            if turn != nil { throw Lost() }
+            return nil
+        }
+        let now = Timestamp(milliseconds: elected.now.milliseconds)
+        if let turn {
+            turn.renewedAt = renewedAt
+            return (turn, now)
+        }
+        let blocks = try await ledger.brakeBlocks()
+        let new = Turn(reader, elected, blocks, at: now, renewedAt: renewedAt)
+        notices.know(blocks)
+        turn = new
+        logger.log(.brakeReader)
+        return (new, now)
+    }
+
+    private func learn(_ turn: Turn, at now: Timestamp) async throws {
+        guard turn.learnsAt <= now else { return }
+        let counts = try await ledger.conversionHours(since: (now - ConversionHistory.span).hour)
+        turn.brakes.learn(counts, at: now)
+        turn.learnsAt = now + Self.learnInterval
+    }
+
+    /// Reads the oldest verifications first, so that each is read in the order of its ages.
+    private mutating func read(_ turn: Turn, to now: Timestamp) async throws {
+        let ages = [Self.firstAge] + ApprovalCurve.ages
+        for index in ages.indices.reversed() {
+            let end = now - ages[index]
+            while turn.positions[index] < end {
+                // After a long outage the window has left the oldest behind.
+                let start = max(turn.positions[index], now - Brake.window)
+                let next = min(end, start + Self.slice)
+                let samples = try await ledger.conversions(from: start, to: next)
+                turn.brakes.read(samples, age: index == 0 ? nil : index - 1, countedFrom: turn.countedFrom)
+                turn.positions[index] = next
+                // A takeover's first round may be longer than the lease.
+                if ContinuousClock.now - turn.renewedAt >= Self.lease / 3 { _ = try await elect() }
+            }
+        }
+    }
+
+    private mutating func followOperators(_ turn: Turn, at now: Timestamp) async throws {
+        let stored = try await ledger.blocksInForce()
+        for block in turn.brakes.follow(stored, except: Set(turn.unstored.keys), at: now) { log(block) }
+    }
+
+    private mutating func judge(_ turn: Turn, at now: Timestamp) {
+        let judgement = turn.brakes.judge(at: now)
+        for block in judgement.changed {
+            turn.unstored[block.turn] = block
+            guard log(block), block.isAsleep, block.block.state == .blocked,
+                notices.isDue(.asleep(block.tenant), at: now)
+            else { continue }
+            let approvals = turn.brakes.approvalsOfDay(of: block.tenant)
+            logger.log(.brakeAsleep, [.tenant: .text(block.tenant), .approvals: LogValue(approvals)])
+        }
+        for low in judgement.low where notices.isDue(.low(low.tenant, low.region), at: now) {
+            logger.log(
+                .conversionLow,
+                [
+                    .tenant: .text(low.tenant), .region: .text(low.region),
+                    .expected: LogValue(Int(low.shortfall.expected.rounded())),
+                    .observed: LogValue(low.shortfall.observed),
+                ]
+            )
+        }
+    }
+
+    /// Logs a block's transition; false if there was none.
+    @discardableResult
+    private mutating func log(_ changed: TenantBlock) -> Bool {
+        guard let event = notices.event(of: changed) else { return false }
+        logger.log(event, notices.fields(of: changed))
+        return true
+    }
+
+    private func store(_ turn: Turn, at now: Timestamp) async throws {
+        if !turn.unstored.isEmpty {
+            guard try await ledger.store(Array(turn.unstored.values), by: turn.reader) else { throw Lost() }
+            turn.unstored = [:]
+        }
+        guard turn.storesAt <= now, let end = turn.positions.last else { return }
+        guard try await ledger.add(turn.brakes.counts, upTo: end, by: turn.reader) else { throw Lost() }
+        turn.brakes.removeCounts()
+        turn.storesAt = now + Self.storeInterval
+    }
+}

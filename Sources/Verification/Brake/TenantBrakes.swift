@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Formats
+
+/// The brakes of all tenants, with what is usual for each, as the fleet's reader feeds them.
+package struct TenantBrakes {
+    /// The verifications and keys of all tenants in memory, about 120 MB.
+    package static let maximumSize = 400_000
+
+    /// The result of one judgement.
+    package struct Judgement {
+        package var changed: [TenantBlock] = []
+
+        /// The regions that lack approvals without more traffic than usual.
+        package var low: [LowRegion] = []
+    }
+
+    package struct LowRegion: Sendable, Equatable {
+        package let tenant: String
+        package let region: String
+        package let shortfall: Shortfall
+    }
+
+    private let maximumSize: Int
+    private var policies: [String: BrakePolicy] = [:]
+    private var brakes: [String: Brake]
+    private var histories: [String: ConversionHistory] = [:]
+    private var asleep: Set<String> = []
+
+    /// The verifications that have come to the last age and are not stored yet.
+    package private(set) var counts = ConversionCounts()
+
+    /// Makes brakes that continue with stored blocks.
+    package init(_ blocks: [TenantBlock] = [], maximumSize: Int = Self.maximumSize) {
+        self.maximumSize = maximumSize
+        brakes = Dictionary(grouping: blocks, by: \.tenant).mapValues { blocks in
+            Brake(rules: BrakeRules(), blocks: blocks.map(\.block))
+        }
+        asleep = Set(blocks.filter(\.isAsleep).map(\.tenant))
+    }
+
+    package var size: Int { brakes.values.reduce(0) { $0 + $1.size } }
+
+    /// Takes over changed rules; a tenant without a brake keeps no verifications.
+    package mutating func follow(_ policy: Policy) {
+        policies = policy.tenants.mapValues(\.brake).filter { !$0.value.isOff }
+        brakes = brakes.filter { policies[$0.key] != nil }
+        for (tenant, policy) in policies {
+            if brakes[tenant] == nil { brakes[tenant] = Brake(rules: policy.rules) }
+            brakes[tenant]?.rules = policy.rules
+        }
+    }
+
+    package mutating func learn(_ counts: ConversionCounts, at now: Timestamp) {
+        histories = counts.byTenant.mapValues { ConversionHistory($0, at: now) }
+    }
+
+    /// Takes verifications at an age; at the last one, those that began from `start` on are counted.
+    package mutating func read(_ samples: [String: [ConversionSample]], age: Int?, countedFrom start: Timestamp) {
+        for (tenant, samples) in samples where brakes[tenant] != nil {
+            brakes[tenant]?.read(samples, age: age, by: histories[tenant] ?? ConversionHistory())
+            guard age == ApprovalCurve.ages.indices.last, let brake = brakes[tenant] else { continue }
+            for sample in samples where sample.id.version7Time.map({ $0 >= start }) ?? false {
+                if !brake.isExplained(sample) { counts.add(sample, of: tenant) }
+            }
+        }
+        shrink()
+    }
+
+    /// Takes memory from the tenant that has most of it, so that an attack on one shortens no other's window.
+    private mutating func shrink() {
+        var excess = size - maximumSize
+        while excess > 0, let largest = brakes.max(by: { $0.value.size < $1.value.size }) {
+            brakes[largest.key]?.shrink(to: max(0, largest.value.size - excess))
+            excess = size - maximumSize
+        }
+    }
+
+    package mutating func removeCounts() {
+        counts = ConversionCounts()
+    }
+
+    /// Takes the stored state of the scopes that are in force here, and returns the blocks that have been lifted: those
+    /// that are missing.
+    ///
+    /// `ignored` has the scopes whose newest state is not stored yet.
+    package mutating func follow(
+        _ stored: [BrakeTurn: Timestamp?],
+        except ignored: Set<BrakeTurn>,
+        at now: Timestamp
+    ) -> [TenantBlock] {
+        var lifted: [TenantBlock] = []
+        for (tenant, brake) in brakes {
+            for (key, block) in brake.blocks where block.isInForce {
+                let turn = BrakeTurn(tenant: tenant, key: key)
+                if let refusedAt = stored[turn] {
+                    if let refusedAt { brakes[tenant]?.noteRefusal(by: key, at: refusedAt) }
+                } else if !ignored.contains(turn) {
+                    brakes[tenant]?.lift(key, at: now)
+                    if let block = brakes[tenant]?.blocks[key] { lifted.append(tenantBlock(block, tenant)) }
+                }
+            }
+        }
+        return lifted
+    }
+
+    /// Judges each tenant's scopes; a tenant that has fallen asleep or awoken has all its blocks changed.
+    package mutating func judge(at now: Timestamp) -> Judgement {
+        var judgement = Judgement()
+        for (tenant, policy) in policies {
+            let history = histories[tenant] ?? ConversionHistory()
+            guard let changed = brakes[tenant]?.judge(at: now, by: history), let brake = brakes[tenant] else {
+                continue
+            }
+            let wasAsleep = asleep.contains(tenant)
+            let isAsleep = history.isAsleep(below: policy.minimumApprovals)
+            if isAsleep { asleep.insert(tenant) } else { asleep.remove(tenant) }
+            var all = changed
+            if isAsleep != wasAsleep {
+                let known = Set(changed.map(\.key))
+                all += brake.blocks.values.filter { $0.isInForce && !known.contains($0.key) }
+            }
+            judgement.changed += all.map { tenantBlock($0, tenant) }
+            judgement.low += brake.low.map { LowRegion(tenant: tenant, region: $0.key, shortfall: $0.value) }
+        }
+        return judgement
+    }
+
+    private func tenantBlock(_ block: BrakeBlock, _ tenant: String) -> TenantBlock {
+        TenantBlock(tenant: tenant, block: block, isAsleep: asleep.contains(tenant))
+    }
+
+    /// The approvals of a tenant's last day.
+    package func approvalsOfDay(of tenant: String) -> Int { histories[tenant]?.approvalsOfDay ?? 0 }
+}
+
+extension BrakePolicy {
+    /// True if no scope is judged anywhere.
+    var isOff: Bool {
+        let modes = BrakeScope.allCases.map { scopes[$0] ?? mode } + Array(regions.values)
+        return modes.allSatisfy { $0 == .off }
+    }
+}
