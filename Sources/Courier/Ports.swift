@@ -14,6 +14,9 @@ package protocol RecordSource: Sendable {
     /// Commits still work.
     func stopReading()
 
+    /// The part of the topic's partitions that this worker reads, 0 to 1; nil if it is unknown.
+    func ownedShare() async -> Double?
+
     /// Commits positions, in the order in which they were handed out, except past the `waiting` records.
     ///
     /// False when it failed: a later commit covers it, or the records are read again.

@@ -44,6 +44,8 @@ package struct KafkaRecordSource: RecordSource, Service {
         )
     }
 
+    package func ownedShare() async -> Double? { await consumer.ownedShare() }
+
     /// A number that changes as long as the consumer polls; nil after it has left its group.
     package var pulse: Int? { consumer.pulse }
 

@@ -12,6 +12,9 @@ package struct IPAddress: Sendable, Hashable, Redacted {
     /// (RFC 6052).
     package let network: String
 
+    /// The network as a number.
+    package let bits: Bits
+
     package init?(_ text: String) {
         // A C function would read only the text before a NUL.
         guard !text.utf8.contains(0) else { return nil }
@@ -19,6 +22,7 @@ package struct IPAddress: Sendable, Hashable, Redacted {
         if inet_pton(AF_INET, text, &version4) == 1 {
             // The function accepts only one spelling of an IPv4 address.
             network = text
+            bits = Bits(value: UInt64(UInt32(bigEndian: version4.s_addr)), length: 32)
             return
         }
         var version6 = in6_addr()
@@ -26,9 +30,11 @@ package struct IPAddress: Sendable, Hashable, Redacted {
         let bytes = withUnsafeBytes(of: version6) { Array($0) }
         if Self.prefixesOfVersion4.contains(where: { bytes.starts(with: $0) }) {
             network = bytes.suffix(4).map { String($0) }.joined(separator: ".")
+            bits = Bits(value: bytes.suffix(4).reduce(0) { $0 << 8 | UInt64($1) }, length: 32)
             return
         }
         var groups = (0..<4).map { UInt16(bytes[2 * $0]) << 8 | UInt16(bytes[2 * $0 + 1]) }
+        bits = Bits(value: groups.reduce(0) { $0 << 16 | UInt64($1) }, length: 64)
         while groups.last == 0 { groups.removeLast() }
         network = groups.map { String($0, radix: 16) }.joined(separator: ":") + "::/64"
     }
@@ -59,28 +65,16 @@ package struct IPAddress: Sendable, Hashable, Redacted {
     package var description: String { "address" }
 
     /// An IPv4 address, or the first 64 bits of an IPv6 address.
-    struct Bits: Sendable, Hashable {
-        let value: UInt64
+    package struct Bits: Sendable, Hashable {
+        package let value: UInt64
 
         /// 32 or 64.
-        let length: Int
+        package let length: Int
 
         /// The same with zeros behind the first `count` bits.
         func masked(to count: Int) -> Bits {
             let kept: UInt64 = count == 0 ? 0 : ~0 << UInt64(length - min(count, length))
             return Bits(value: value & kept, length: length)
-        }
-    }
-
-    var bits: Bits? {
-        var version4 = in_addr()
-        if inet_pton(AF_INET, network, &version4) == 1 {
-            return Bits(value: UInt64(UInt32(bigEndian: version4.s_addr)), length: 32)
-        }
-        var version6 = in6_addr()
-        guard inet_pton(AF_INET6, String(network.prefix { $0 != "/" }), &version6) == 1 else { return nil }
-        return withUnsafeBytes(of: version6) {
-            Bits(value: UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)), length: 64)
         }
     }
 

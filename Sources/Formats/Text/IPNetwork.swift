@@ -24,7 +24,7 @@ package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
         (first, self.length, description) = (bits, length, text)
     }
 
-    package func contains(_ address: IPAddress) -> Bool { address.bits?.masked(to: length) == first }
+    package func contains(_ address: IPAddress) -> Bool { address.bits.masked(to: length) == first }
 
     package static func == (one: IPNetwork, other: IPNetwork) -> Bool {
         one.first == other.first && one.length == other.length

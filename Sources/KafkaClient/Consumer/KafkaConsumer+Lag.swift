@@ -42,6 +42,16 @@ extension KafkaConsumer {
         }
     }
 
+    /// The part of the topics' partitions that this member owns, 0 to 1; nil if no broker answers.
+    ///
+    /// Queries a broker.
+    package func ownedShare() -> Double? {
+        let counts = topics.map { try? handle?.partitionCount(of: $0, within: Self.questionLimit) }
+        let all = counts.reduce(0) { $0 + ($1 ?? 0) }
+        guard all > 0, counts.allSatisfy({ $0 != nil }) else { return nil }
+        return min(1, Double(assignment.partitions.count) / Double(all))
+    }
+
     /// The age of a record; nil for a record without a time.
     private static func age(of record: ConsumerRecord) -> Duration? {
         guard record.timestamp >= 0 else { return nil }

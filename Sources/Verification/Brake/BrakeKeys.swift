@@ -20,13 +20,14 @@ package struct BrakeKeys: Sendable, Equatable {
 
     package init(of number: PhoneNumber, from address: IPAddress?, isConfirmed: Bool, by hash: BrakeHash) {
         client = address.map(hash.client)
-        prefix = hash.prefix(of: number)
-        range = hash.range(of: number)
+        let digits = BrakeHash.prefixDigits(of: number)
+        prefix = hash.prefix(digits)
+        range = hash.range(digits)
         self.isConfirmed = isConfirmed
     }
 }
 
-/// The keyed hash of prefixes, ranges and addresses: 64 bits of SipHash-2-4 over `scope byte ‖ digits or network`.
+/// The keyed hash of prefixes, ranges and addresses: 64 bits of SipHash-2-4 over the scope and the digits or the address.
 ///
 /// Beside a masked number, which ends with the last four digits, a readable prefix would be the whole number. The key
 /// is derived from the active fingerprint key, so a new one makes all blocks unknown.
@@ -49,23 +50,37 @@ package struct BrakeHash: Sendable, Redacted {
 
     package func client(_ address: IPAddress) -> Int64 {
         var hash = SipHash(key: key)
-        hash.append(1)
-        for byte in address.network.utf8 { hash.append(byte) }
+        hash.append(address.bits.value)
+        hash.append(UInt64(address.bits.length))
         return Int64(bitPattern: hash.finish())
     }
 
+    package func prefix(of number: PhoneNumber) -> Int64 { prefix(Self.prefixDigits(of: number)) }
+
+    package func range(of number: PhoneNumber) -> Int64 { range(Self.prefixDigits(of: number)) }
+
+    fileprivate func prefix(_ prefixDigits: UInt64) -> Int64 { digits(prefixDigits, scope: 2) }
+
+    /// A range has two digits less than a prefix.
+    fileprivate func range(_ prefixDigits: UInt64) -> Int64 { digits(prefixDigits / 100, scope: 3) }
+
     /// The number less its last four digits, or three of a number with fewer than ten.
-    package func prefix(of number: PhoneNumber) -> Int64 { digits(of: number, lessLast: 4, or: 3, scope: 2) }
+    ///
+    /// As a number, since its first digit is not 0: other digits are another number.
+    fileprivate static func prefixDigits(of number: PhoneNumber) -> UInt64 {
+        let digits = number.e164.utf8.withContiguousStorageIfAvailable { bytes in
+            var value: UInt64 = 0
+            for byte in bytes.dropFirst() { value = value &* 10 &+ UInt64(byte &- UInt8(ascii: "0")) }
+            return value / (bytes.count <= 10 ? 1000 : 10_000)
+        }
+        guard let digits else { preconditionFailure("a native string has its UTF-8 in one piece") }
+        return digits
+    }
 
-    /// The number less its last six digits, or five of a number with fewer than ten.
-    package func range(of number: PhoneNumber) -> Int64 { digits(of: number, lessLast: 6, or: 5, scope: 3) }
-
-    private func digits(of number: PhoneNumber, lessLast long: Int, or short: Int, scope: UInt8) -> Int64 {
-        let digits = number.e164.utf8.dropFirst()
-        let count = number.e164.utf8.count - 1
+    /// Digits are at most eleven, so the scope has the highest byte for itself.
+    private func digits(_ digits: UInt64, scope: UInt64) -> Int64 {
         var hash = SipHash(key: key)
-        hash.append(scope)
-        for byte in digits.prefix(count - (count < 10 ? short : long)) { hash.append(byte) }
+        hash.append(digits | scope << 56)
         return Int64(bitPattern: hash.finish())
     }
 

@@ -4,20 +4,40 @@ package import Formats
 
 /// A request as the toll-fraud brake judges it.
 package struct BrakeSubject: Sendable {
-    let tenant: String
-    let keys: BrakeKeys
-    let region: Region
-    let number: PhoneNumber
+    package let tenant: String
+    package let keys: BrakeKeys
+    package let region: Region
+    package let number: PhoneNumber
     let address: IPAddress?
 
     /// The first 8 bytes of the recipient's fingerprint.
-    let recipient: Int64
+    package let recipient: Int64
 
     /// True if the request's app is verified well enough to pass blocks of ranges and regions.
     let isTrusted: Bool
 
     /// True if the request sends the code of a live verification again.
     let isResend: Bool
+
+    package init(
+        tenant: String,
+        keys: BrakeKeys,
+        region: Region,
+        number: PhoneNumber,
+        address: IPAddress?,
+        recipient: Int64,
+        isTrusted: Bool,
+        isResend: Bool = false
+    ) {
+        self.tenant = tenant
+        self.keys = keys
+        self.region = region
+        self.number = number
+        self.address = address
+        self.recipient = recipient
+        self.isTrusted = isTrusted
+        self.isResend = isResend
+    }
 
     /// The key of one number among the operators' orders.
     package static func recipientKey(_ fingerprint: [UInt8]) -> Int64 {

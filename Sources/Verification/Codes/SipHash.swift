@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012): a fast keyed hash of 64 bits for short inputs.
+/// SipHash-2-4 (Aumasson and Bernstein, 2012) of whole words: a fast keyed hash of 64 bits.
 ///
 /// Without the key, values of chosen inputs cannot be predicted, and a hash of all phone numbers cannot be computed.
 struct SipHash: Sendable {
     private var (v0, v1, v2, v3): (UInt64, UInt64, UInt64, UInt64)
 
-    /// The bytes of the current word, little-endian.
-    private var word: UInt64 = 0
+    /// The number of bytes.
     private var count: UInt64 = 0
 
     init(key: (UInt64, UInt64)) {
@@ -17,18 +16,15 @@ struct SipHash: Sendable {
         v3 = key.1 ^ 0x7465_6462_7974_6573
     }
 
-    mutating func append(_ byte: UInt8) {
-        word |= UInt64(byte) << (8 * (count & 7))
-        count &+= 1
-        if count & 7 == 0 {
-            compress(word)
-            word = 0
-        }
+    /// Appends the eight bytes of a word, the lowest first.
+    mutating func append(_ word: UInt64) {
+        compress(word)
+        count &+= 8
     }
 
-    /// The hash of the appended bytes.
+    /// The hash of the appended words.
     consuming func finish() -> UInt64 {
-        compress(word | count << 56)
+        compress(count << 56)
         v2 ^= 0xff
         for _ in 0..<4 { mix() }
         return v0 ^ v1 ^ v2 ^ v3

@@ -32,5 +32,12 @@ extension IntakeDecision {
 
 extension BrakeScope {
     /// The name of the rule in events and log lines.
-    package var rule: String { "brake.\(word)" }
+    package var rule: String {
+        switch self {
+        case .ip: "brake.ip"
+        case .prefix: "brake.prefix"
+        case .range: "brake.range"
+        case .region: "brake.region"
+        }
+    }
 }

@@ -34,6 +34,8 @@ final class MemorySource: RecordSource, Service {
     private let signal: AsyncStream<Void>.Continuation
     private let journal: Journal
 
+    func ownedShare() async -> Double? { 1 }
+
     init(journal: Journal) {
         self.journal = journal
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
