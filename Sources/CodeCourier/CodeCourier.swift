@@ -42,6 +42,9 @@ struct CodeCourier: AsyncParsableCommand {
               code-courier dead-letters list --config courier.yaml
               code-courier dead-letters redrive --config courier.yaml --reason not_json
 
+            See what the toll-fraud brake blocks, and lift a block:
+              code-courier brake list --config courier.yaml
+
             Ask whether a running worker gets on, and whether it can do its work:
               code-courier health --config courier.yaml
 
@@ -56,14 +59,14 @@ struct CodeCourier: AsyncParsableCommand {
             Each command has examples of its own: code-courier help policy simulate.
             The pages are in docs: deployment, configuration, http-providers, policy,
             architecture, operators, log-events, scaling, performance, gateways,
-            reasons, verifiers, guarantees, threats, standards, compatibility.
+            reasons, brake, verifiers, guarantees, threats, standards, compatibility.
             """,
         version: "\(Version.text), librdkafka \(librdkafkaVersion)",
         subcommands: [
             RunCommand.self, MigrateCommand.self, RequestCommand.self, VerifyCommand.self, EventsCommand.self,
             DemoCommand.self, SandboxCommand.self, PolicyCommand.self, MessageCommand.self,
             DeadLettersCommand.self, HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
-            SettingsCommand.self, ShowCommand.self, EraseCommand.self,
+            SettingsCommand.self, ShowCommand.self, EraseCommand.self, BrakeCommand.self,
         ]
     )
 }

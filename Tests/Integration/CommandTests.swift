@@ -184,7 +184,8 @@ extension CommandLineSuite {
         @Test(
             arguments: [
                 "", "run", "migrate", "request", "request send", "verify", "events", "events tail",
-                "message preview", "erase", "show", "dead-letters", "dead-letters list", "dead-letters redrive",
+                "message preview", "erase", "show", "brake", "brake list", "brake explain", "dead-letters",
+                "dead-letters list", "dead-letters redrive",
             ]
         )
         func `every command explains itself`(_ command: String) async throws {

@@ -2,7 +2,6 @@
 
 import Administration
 import ArgumentParser
-import Foundation
 import PostgresClient
 import SettingsReading
 import Verification
@@ -90,16 +89,16 @@ struct EraseCommand: AsyncParsableCommand {
 
     private func recipient() throws -> Recipient {
         if let phone {
-            let text = try answer(phone, "phone number")
+            let text = try PersonArgument.text(phone, "phone number")
             guard let number = PhoneArgument.parse(text) else { throw fault("--phone must be + and digits") }
             return .phone(number)
         }
         if let email {
-            let text = try answer(email, "e-mail address")
+            let text = try PersonArgument.text(email, "e-mail address")
             guard let address = EmailAddress(text) else { throw fault("--email must be an e-mail address") }
             return .email(address)
         }
-        let text = try answer(deviceToken ?? "", "device token")
+        let text = try PersonArgument.text(deviceToken ?? "", "device token")
         // A device's fingerprint does not include the app.
         guard let token = DeviceToken(hex: text, bundleID: "any", environment: .unknown) else {
             throw fault("--device-token must be 64 to 200 hex digits")
@@ -107,20 +106,5 @@ struct EraseCommand: AsyncParsableCommand {
         return .device(token)
     }
 
-    private func answer(_ given: String, _ what: String) throws -> String {
-        guard given == "-" else { return given }
-        if isatty(STDIN_FILENO) == 1 { printError(what, terminator: ": ") }
-        guard let line = readLine() else { throw fault("no \(what) on standard input") }
-        return line.trimmed
-    }
-
     private func fault(_ text: String) -> ExitCode { StartFailure.report([text]) }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        var text = self[...]
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return String(text.drop(while: \.isWhitespace))
-    }
 }

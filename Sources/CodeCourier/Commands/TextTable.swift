@@ -20,6 +20,10 @@ struct TextTable {
         rows.append(cells)
     }
 
+    mutating func row(_ cells: [String]) {
+        rows.append(cells)
+    }
+
     /// One line a row, with control characters as spaces and without trailing spaces.
     var lines: [String] {
         let rows = rows.map { $0.map(\.printable) }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Administration
+import ArgumentParser
+import Formats
+import PostgresClient
+import SettingsReading
+import Verification
+
+/// Shows and overrides the toll-fraud brake.
+struct BrakeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "brake",
+        abstract: "Shows what the toll-fraud brake blocks, and overrides it.",
+        discussion: """
+            Somebody who requests codes and never types them in is often paid by a carrier
+            for each message. The brake compares the approvals of an IP address, a number's
+            prefix (all but the last four digits), its range (six) and its region with
+            those that are usual, and blocks a scope that lacks too many: docs/brake.md.
+
+              code-courier brake list --config courier.yaml
+              code-courier brake explain --config courier.yaml --phone - --ip 192.0.2.1
+              code-courier brake lift --config courier.yaml --scope prefix --key 9f86d081
+              code-courier brake allow --config courier.yaml --ip 192.0.2.1 --for 30d \\
+                --reason "our testers"
+              code-courier brake launch BR --config courier.yaml --for 48h --reason "TV"
+
+            The login needs the role courier_operator and no other. Workers follow an
+            order within seconds. It is done in one database: with several cells, run it
+            once for each.
+            """,
+        subcommands: [
+            BrakeListCommand.self, BrakeExplainCommand.self, BrakeLiftCommand.self, BrakeAllowCommand.self,
+            BrakeBlockCommand.self, BrakeLaunchCommand.self,
+        ]
+    )
+}
+
+/// The options that locate the database.
+struct BrakeDatabaseOptions: ParsableArguments {
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: "The database as a libpq URI; default: the configuration's.")
+    var postgresURL: String?
+
+    /// Runs a body with the tables, and reports a fault of the database in one line.
+    func withDesk<Value>(_ body: (BrakeDesk) async throws -> Value) async throws -> Value {
+        let url = try options.databaseURL(or: postgresURL)
+        let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier brake"), size: 1)
+        do {
+            let value = try await body(BrakeDesk(pool: pool))
+            await pool.close()
+            return value
+        } catch {
+            await pool.close()
+            if error is ExitCode { throw error }
+            throw StartFailure.report([DatabaseFault(error, role: "courier_operator")])
+        }
+    }
+}
+
+struct BrakeListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists blocks, those that ended within an hour too, and orders.",
+        discussion: """
+            A key is the first 8 hex digits of a keyed hash: it names a prefix, a range or
+            an address to other brake commands and shows none. The columns expected and
+            observed are the approvals of an hour when the block began.
+
+              code-courier brake list --config courier.yaml
+              code-courier brake list --config courier.yaml --tenant shop --json
+
+            Next: code-courier brake explain.
+            """
+    )
+
+    @OptionGroup var database: BrakeDatabaseOptions
+
+    @Option(help: "Only this tenant's; default: all tenants'.")
+    var tenant: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        let state = try await database.withDesk { try await $0.state(tenant: tenant) }
+        let output = BrakeListOutput(state: state)
+        if json { printOutput(output.json) } else { printOutput(output.lines) }
+    }
+}
+
+/// A span of time such as `90m`, `48h` or `30d`.
+struct SpanArgument: ExpressibleByArgument {
+    let duration: Duration
+
+    init?(argument: String) {
+        guard case .ago(let duration)? = TimeArgument(argument: argument) else { return nil }
+        guard duration > .zero, duration <= DurationText.longest else { return nil }
+        self.duration = duration
+    }
+}
+
+extension BrakeOverride.Scope: ExpressibleByArgument {}
