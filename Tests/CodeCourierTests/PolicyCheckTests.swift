@@ -44,6 +44,10 @@ struct PolicyCheckTests {
             "  resend                windows 1m, 2m, 5m, 10m; 5 sends in all; the same code while 2m are left",
             "  limits per recipient  2 in 10s, 10 in 1h, 20 in 24h",
             "  limits per tenant     1000 in 1m",
+            "  brake                 record",
+            "  brake trips           at about 19 of one ip, 15 of one prefix, 18 of one range, 22 of one region without an "
+                + "approval in 1h, 65 % being usual",
+            "  brake blocks          5m, doubling to 12h, then probes",
             "  routes                main, then backup; US: main",
         ]
         for line in expected { #expect(lines.contains(line), "\(line)") }
@@ -78,6 +82,16 @@ struct PolicyCheckTests {
         ({ $0.limits.perRecipient = [] }, "limits.perRecipient: no limit"),
         ({ $0.limits.perIP = [] }, "limits.perIP: no limit"),
         ({ $0.limits.perTenant = [] }, "limits.perTenant: no limit"),
+        ({ $0.brake.scopes = [.ip: .off, .region: .off] }, "brake: off for ip, region"),
+        ({ $0.brake.regions = [.norway: .off] }, "brake.regions.NO: off"),
+        (
+            { $0.brake.scopes = [.ip: .enforce] },
+            "brake: enforces only while 200 codes in 24h are approved by check_code; else it records"
+        ),
+        (
+            { $0.brake.regions = [.norway: .enforce] },
+            "brake: while a range or region is blocked, people need a confirmed number or a verified app"
+        ),
         (
             { $0.limits.perIP = [.init(count: 5, per: .seconds(60)), .init(count: 5, per: .seconds(10))] },
             "limits.perIP[1]: never decides: 5 in 1m is at least as strict"

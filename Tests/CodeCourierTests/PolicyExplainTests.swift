@@ -104,7 +104,7 @@ struct PolicyExplainTests {
     static let order = [
         "readable", "tenant", "shape", "channel", "number", "request id", "time", "test number", "test numbers only",
         "region", "number type", "autofill", "app verification", "slot", "limits per recipient", "limits per IP",
-        "limits per tenant", "send",
+        "limits per tenant", "brake", "send",
     ]
 
     @Test func `a request that every rule lets through would be sent`() {
@@ -113,9 +113,26 @@ struct PolicyExplainTests {
         #expect(explanation.lines.map(\.rule) == Self.order)
         let names = explanation.lines.map(\.verdict.name)
         #expect((names[..<5] + names[6..<13]).allSatisfy { $0 == "passes" })
-        #expect(names[13..<17].allSatisfy { $0 == "live_state" })
+        #expect(names[13..<18].allSatisfy { $0 == "live_state" })
         let limits = explanation.lines.first { $0.rule == "limits per recipient" }
         #expect(limits?.saw == "2 in 10s, 10 in 1h, 20 in 24h")
+    }
+
+    @Test func `the brake is shown with its modes, and passes whom it never stops`() throws {
+        func line(_ more: String = "", _ brake: BrakePolicy = BrakePolicy()) throws -> PolicyExplanation.Line {
+            let explanation = explain(Case(rule: "", reason: "", more: more, policy: .test { $0.brake = brake }))
+            return try #require(explanation.lines.first { $0.rule == "brake" })
+        }
+        let enforced = BrakePolicy(scopes: [.ip: .enforce])
+        let modes = "ip enforce, prefix record, range record, region record"
+        #expect(try line("", enforced) == .init(rule: "brake", saw: modes, verdict: .liveState))
+        let verified = #","appVerification":{"method":"app_attest","verdict":"pass"}"#
+        #expect(try line(verified, enforced).saw == "\(modes); a verified app passes range and region")
+        #expect(try line("", BrakePolicy(mode: .off)).verdict == .passes)
+        let client = #","client":{"ip":"192.0.2.1"}"#
+        let network = try #require(IPNetwork("192.0.2.0/24"))
+        let allowed = try line(client, BrakePolicy(allowedNetworks: [network]))
+        #expect(allowed == .init(rule: "brake", saw: "allowed by brake.allow", verdict: .passes))
     }
 
     @Test func `a limit that counts nothing passes`() {

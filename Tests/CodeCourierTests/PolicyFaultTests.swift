@@ -118,6 +118,31 @@ struct PolicyFaultTests {
         ("maxChecks: 5", "maxChecks: 6", "14: tenants.default.code.maxChecks: must be a whole number from 1 to 5"),
         ("[60s, 120s, 300s, 600s]", "[]", "15: tenants.default.resend.windows: must have at least one window"),
         ("[60s, 120s, 300s, 600s]", "[60s, 0s]", "15: tenants.default.resend.windows[1]: must be a duration"),
+        (links, "brake: { mode: on }", "21: tenants.default.brake.mode: must be one of off, record, enforce"),
+        (links, "brake: { modes: record }", "21: tenants.default.brake.modes: is not a known key; did you mean mode?"),
+        (
+            links, "brake: { action: divert }",
+            "21: tenants.default.brake.action: must be refuse; to divert to another channel is not available"
+        ),
+        (links, "brake: { scopes: { network: off } }", "21: tenants.default.brake.scopes.network: is not a known key"),
+        (links, "brake: { regions: { UK: off } }", "21: tenants.default.brake.regions: the name of a region must be"),
+        (links, "brake: { regions: { GB: no } }", "21: tenants.default.brake.regions.GB: must be one of off, record"),
+        (links, "brake: { trustedScore: 1.1 }", "21: tenants.default.brake.trustedScore: must be a number from 0"),
+        (links, "brake: { sensitivity: 3 }", "21: tenants.default.brake.sensitivity: must be a number from 0.5 to 2"),
+        (links, "brake: { minimumApprovals: 0 }", "21: tenants.default.brake.minimumApprovals: must be a whole number"),
+        (links, "brake: { block: { first: 59s } }", "21: tenants.default.brake.block.first: must be a duration"),
+        (
+            links, "brake: { block: { first: 2h, longest: 1h } }",
+            "21: tenants.default.brake.block.longest: must not be shorter than the first block (2h)"
+        ),
+        (
+            links, "brake: { allow: { cidrs: [203.0.113.1/24] } }",
+            "21: tenants.default.brake.allow.cidrs[0]: must be a network such as 203.0.113.0/24"
+        ),
+        (
+            links, "brake: { allow: { prefixes: [\"+49\"] } }",
+            "21: tenants.default.brake.allow.prefixes[0]: must be + and 4 to 15 digits"
+        ),
         ("count: 50,", "count: 0,", "18: tenants.default.limits.perIP[0].count: must be a whole number from 1"),
         ("{ count: 50, per: 1m }", "{ count: 50 }", "18: tenants.default.limits.perIP[0].per: is required"),
         ("{ count: 50, per: 1m }", "50", "18: tenants.default.limits.perIP[0]: must be a mapping"),

@@ -65,6 +65,45 @@ struct PolicyFileTests {
         #expect(try tenant("") == expected)
     }
 
+    @Test func `every key of the brake is read`() throws {
+        let written = """
+            brake:
+                  mode: enforce
+                  scopes: { ip: off, range: record }
+                  regions: { US: off, XX: enforce }
+                  action: refuse
+                  trustedScore: 0.9
+                  sensitivity: 1.5
+                  minimumApprovals: 50
+                  block: { first: 2m, longest: 1h }
+                  allow: { cidrs: [203.0.113.0/24, "2001:db8::/32"], prefixes: ["+4479110012"] }
+            """
+        var rules = BrakeRules()
+        (rules.sensitivity, rules.firstBlock, rules.longestBlock) = (1.5, .seconds(120), .seconds(3600))
+        let expected = BrakePolicy(
+            mode: .enforce,
+            scopes: [.ip: .off, .range: .record],
+            regions: [try region("US"): .off, .unknown: .enforce],
+            trustedScore: 0.9,
+            minimumApprovals: 50,
+            rules: rules,
+            allowedNetworks: try ["203.0.113.0/24", "2001:db8::/32"].map { try #require(IPNetwork($0)) },
+            allowedPrefixes: ["+4479110012"]
+        )
+        let policy = try tenant(written).brake
+        #expect(policy == expected)
+        #expect(policy.mode(of: .prefix, in: try region("DE")) == .enforce)
+        #expect(policy.mode(of: .ip, in: try region("DE")) == .off)
+        #expect(policy.mode(of: .prefix, in: try region("US")) == .off)
+        #expect(policy.mode(of: .ip, in: .unknown) == .enforce)
+    }
+
+    @Test func `without the key the brake only records`() throws {
+        let policy = try tenant("").brake
+        #expect(policy == BrakePolicy() && policy.mode(of: .region, in: .unknown) == .record)
+        #expect(try tenant("brake: { mode: false }").brake.mode == .off)
+    }
+
     @Test(arguments: [("2026-11-20", "2026-11-20"), ("1.10", "1.10"), ("'7'", "7"), ("true", "true")])
     func `a version counts as it is written`(written: String, version: String) throws {
         let text = ExampleFiles.policy.replacing("\"2026-11-20.1\"", with: written)

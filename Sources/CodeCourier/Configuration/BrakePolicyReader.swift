@@ -78,7 +78,7 @@ extension ValueRule where Value == String {
 
     /// At least a calling code and two digits: fewer would switch the brake off for whole countries.
     fileprivate static var numberPrefix: Self {
-        Self(requirement: "must be + and 4 to 15 digits, the first of them not 0, such as +4479110012, in quotes") { text in
+        Self(requirement: "must be + and 4 to 15 digits, the first not 0, such as \"+4479110012\"") { text in
             let digits = text.utf8.dropFirst()
             let isNumber = text.utf8.first == UInt8(ascii: "+") && (4...15).contains(digits.count)
             let isPrefix = digits.first != UInt8(ascii: "0") && digits.allSatisfy { (0x30...0x39).contains($0) }
