@@ -26,6 +26,9 @@ struct DecisionTables {
     var verifications: [VerificationID: StoredVerification] = [:]
     var sends: [SendID: HeldSend] = [:]
 
+    /// The blocks of the toll-fraud brake.
+    let brake = BrakeSource()
+
     /// A send without an outcome.
     struct HeldSend {
         var claim: ClaimedSend
@@ -71,7 +74,10 @@ struct DecisionTables {
 
     /// Decides a batch and stores the changes.
     mutating func intake(_ candidates: [Candidate]) -> IntakeChanges {
-        let changes = IntakeRules.test(policy, keys: keys).decide(candidates, facts: facts(of: candidates))
+        var rules = IntakeRules.test(policy, keys: keys)
+        rules.brake = brake.current
+        let changes = rules.decide(candidates, facts: facts(of: candidates))
+        brake.note(changes.brake)
         expectContract(of: changes.outbox)
         for verification in changes.insertedVerifications + changes.updatedVerifications {
             verifications[verification.id] = verification
