@@ -19,6 +19,7 @@ package struct Pipeline: Sendable {
 
     private let context: StageContext
     private let desk: ProviderDesk
+    private let brake: BrakeSource
 
     /// Returns every service, in the order in which a request passes them and in which they stop.
     ///
@@ -37,7 +38,11 @@ package struct Pipeline: Sendable {
         return [
             Sweep(context: context, desk: desk),
             // ConsumerRecord → Request → Decision, with claimed sends
-            Together(intake, Poll(every: .milliseconds(500)) { await intake.retryWaiting() }),
+            Together(
+                intake,
+                Poll(every: .milliseconds(500)) { await intake.retryWaiting() },
+                Poll(every: .seconds(10)) { await intake.updateShare() }
+            ),
             Stage(.commit, in: context, from: requests.batches, requests.commit),
             parts.source,
             Together(receipts, Poll(every: .milliseconds(500)) { await receipts.retryWaiting() }),
@@ -132,6 +137,7 @@ package struct Pipeline: Sendable {
             policies: parts.policies,
             logger: logger
         )
+        brake = parts.brake
         services = Self.steps(parts, context, desk).reversed()
     }
 
@@ -153,11 +159,14 @@ package struct Pipeline: Sendable {
 
     /// The number of sends in flight and the health of the providers, now.
     package var load: Load {
-        Load(
+        let board = brake.current
+        return Load(
             inFlight: context.inFlight.count,
             maxInFlight: context.inFlight.limit,
             providers: desk.states,
-            deadRoutes: deadRoutes.count
+            deadRoutes: deadRoutes.count,
+            blockedScopes: board.count(of: .blocked),
+            halfOpenScopes: board.count(of: .halfOpen)
         )
     }
 }

@@ -13,7 +13,8 @@ extension LogField {
             .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated, .isAsleep: "boolean"
-        case .decisions, .regions, .providers, .rules, .unreadHints, .lag, .topicFaults, .latency, .errors: "object"
+        case .decisions, .regions, .providers, .rules, .brake, .unreadHints, .lag, .topicFaults, .latency, .errors:
+            "object"
         default: "string"
         }
     }
@@ -102,6 +103,11 @@ extension LogField {
             """
         case .deadRoutes: "routes of the policy on which no provider accepts messages, open and half-open ones alike"
         case .rules: "rejected requests by reason"
+        case .brake:
+            """
+            scopes that the toll-fraud brake has `blocked` or `half_open`, and requests that it `refused` or, without \
+            enforcing, `recorded`
+            """
         case .unreadHints: "unreadable hints by field"
         case .deadLetters: "published dead letters"
         case .inFlight: "sends in flight"

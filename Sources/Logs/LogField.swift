@@ -91,6 +91,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case providers
     case deadRoutes = "dead_routes"
     case rules
+    case brake
     case unreadHints = "unread_hints"
     case deadLetters = "dead_letters"
     case inFlight = "in_flight"

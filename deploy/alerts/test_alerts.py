@@ -98,6 +98,9 @@ CASES = {
     "KafkaErrors": (during(errors__kafka=1), beats(5) + [samples.worker_stats(300, errors__kafka=10)] + during(errors__postgres=9)[60:]),
     "TopicRefused": (during(topic_faults={"publish": {"verification.deliveries": "too_few_in_sync"}}), lost("publish.failed")),
     "RefusalSpike": (during(decisions__rejected=400), during(decisions__rejected=200)),
+    "BrakeTripped": (during(brake__blocked=1), during(brake__half_open=3, brake__recorded=20)),
+    "ConversionLow": (CALM + [samples.line(605, "conversion.low", "warning", tenant="default", region="GB", expected=40, observed=3)],
+                      CALM + [samples.line(605, "brake.asleep", "warning", tenant="default", approvals=7)]),
     "DueSendsGrowing": (during(due_sends=2500), beats(3) + beats(4, begin=3, due_sends=2500) + beats(8, begin=7)),
     "OutboxGrowing": (during(outbox=5000), beats(3) + beats(4, begin=3, outbox=9000) + beats(8, begin=7)),
 }

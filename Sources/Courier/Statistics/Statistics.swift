@@ -184,6 +184,10 @@ package struct Load: Sendable {
 
     /// The number of routes on which no provider accepts messages.
     package var deadRoutes = 0
+
+    /// The scopes that the toll-fraud brake has closed, or opened for probes.
+    package var blockedScopes = 0
+    package var halfOpenScopes = 0
 }
 
 /// The records of the requests' topic that this worker has not read yet.

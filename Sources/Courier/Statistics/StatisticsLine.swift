@@ -40,6 +40,7 @@ struct StatisticsLine {
             .providers: providers,
             .deadRoutes: LogValue(load.deadRoutes),
             .rules: Self.named(counts.refusals),
+            .brake: brake,
             .unreadHints: Self.named(counts.unreadHints),
             .deadLetters: LogValue(counts.deadLetters),
             .inFlight: LogValue(load.inFlight),
@@ -92,6 +93,15 @@ struct StatisticsLine {
             members.append(LogMember(Self.otherRegions, Self.statuses(sum)))
         }
         return .object(members)
+    }
+
+    private var brake: LogValue {
+        .object([
+            LogMember("blocked", LogValue(load.blockedScopes)),
+            LogMember("half_open", LogValue(load.halfOpenScopes)),
+            LogMember("refused", LogValue(counts.brakeRefused)),
+            LogMember("recorded", LogValue(counts.brakeRecorded)),
+        ])
     }
 
     private var providers: LogValue {

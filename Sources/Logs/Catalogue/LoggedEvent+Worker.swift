@@ -47,7 +47,7 @@ extension LoggedEvent {
         "figures of the interval",
         [
             .interval, .uptime, .requests, .repeats, .decisions, .unavailable, .regions, .providers, .deadRoutes,
-            .rules,
+            .rules, .brake,
             .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag,
             .oldestUnread, .topicFaults, .latency, .errors, .residentBytes, .processorTime,
         ]
@@ -128,7 +128,8 @@ extension LoggedEvent {
         "policy.recorded",
         .info,
         "a rule recorded the request and let it pass",
-        [.rule, .tenant, .requestID, .region, .traceID, .spanID]
+        [.rule, .tenant, .requestID, .region, .traceID, .spanID],
+        throttledBy: [.rule, .tenant]
     )
 }
 
@@ -156,7 +157,7 @@ extension LoggedEvent {
         "log.suppressed",
         .warning,
         "similar lines left out to limit their rate",
-        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason, .tenant, .scope]
+        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason, .rule, .tenant, .scope]
     )
     package static let logDropped = LoggedEvent(
         "log.dropped",

@@ -18,6 +18,7 @@ struct MemoryWorker: Sendable {
     let ledger: FailingLedger
     let rates = MemoryRates()
     let policies: PolicySource
+    let brake = BrakeSource()
     let log: LogRecord
     let pipeline: Pipeline
     private let group: ServiceGroup
@@ -106,7 +107,8 @@ struct MemoryWorker: Sendable {
                 rates: rates,
                 numbers: FixedNumbers(),
                 keys: KeySource(.test),
-                policies: policies
+                policies: policies,
+                brake: brake
             ),
             settings: settings,
             statistics: statistics,
