@@ -126,20 +126,20 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a topic that takes nothing is told by why, long before records are given up`()
+    @Test(.timeLimit(.minutes(2))) func `a topic that takes nothing is told by why, long before records are given up`()
         async throws
     {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 1)
         try broker.mock?.setLeader(of: topic, 0, to: nil)
         let start = ContinuousClock.now
-        try await broker.withProducer(["delivery.timeout.ms": "20000"]) { producer in
+        try await broker.withProducer(["delivery.timeout.ms": "40000"]) { producer in
             async let result = producer.send([ProducerRecord(topic: topic, key: nil, value: [1])])
             for await case .stuck(let error) in producer.notices {
                 #expect((error.reason, error.topic, error.partition) == (.leaderMissing, topic, 0))
                 break
             }
-            #expect(ContinuousClock.now - start < .seconds(15))
+            #expect(ContinuousClock.now - start < .seconds(35))
             let failure = await result.first?.failure
             #expect((failure?.reason, failure?.topic) == (.leaderMissing, topic))
         }

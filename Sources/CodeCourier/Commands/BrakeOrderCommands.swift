@@ -223,7 +223,7 @@ enum BrakeArgument {
     }
 
     static func number(_ given: String) throws -> PhoneNumber {
-        guard let number = PhoneNumber(try PersonArgument.text(given, "phone number")) else {
+        guard let number = PhoneArgument.parse(try PersonArgument.text(given, "phone number")) else {
             throw StartFailure.report(["--phone must be + and digits"])
         }
         return number

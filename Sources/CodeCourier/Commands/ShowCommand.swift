@@ -46,7 +46,7 @@ struct ShowCommand: AsyncParsableCommand {
     var postgresURL: String?
 
     func run() async throws {
-        let wanted = ShownSubject(try given())
+        let wanted = ShownSubject(try PersonArgument.text(subject, "id, number or address"))
         let fingerprints = try fingerprints(of: wanted)
         let url = try options.databaseURL(or: postgresURL)
         let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier show"), size: 1)
@@ -84,13 +84,6 @@ struct ShowCommand: AsyncParsableCommand {
             }
         }
         return output
-    }
-
-    private func given() throws -> String {
-        guard subject == "-" else { return subject }
-        if isatty(STDIN_FILENO) == 1 { printError("id, number or address", terminator: ": ") }
-        guard let line = readLine() else { throw StartFailure.report(["nothing on standard input"]) }
-        return line
     }
 
     private func fingerprints(of wanted: ShownSubject) throws -> [[UInt8]] {
