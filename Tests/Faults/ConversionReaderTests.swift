@@ -30,7 +30,7 @@ import Verification
         FROM generate_series(1, 20) AS n
         """
 
-    @Test(.timeLimit(.minutes(2))) func `a reader that dies while it reads is followed, and the blocks are as before`()
+    @Test(.timeLimit(.minutes(10))) func `a reader that dies while it reads is followed, and the blocks are as before`()
         async throws
     {
         try await LedgerDatabase.with { database in

@@ -164,9 +164,10 @@ struct Worker {
 
     /// The toll-fraud brake: its judge, of which one in the fleet is at work, and the way to this worker's intake.
     private func brakeServices(_ logger: Logger) -> [any Service] {
-        [
-            ConversionReader(ledger: database.ledger, policies: policies, logger: logger),
-            BrakeWatch(ledger: database.ledger, source: brake, logger: logger),
+        let isOutage: @Sendable () -> Bool = { [pipeline] in !pipeline.isDatabaseAnswering }
+        return [
+            ConversionReader(ledger: database.ledger, policies: policies, logger: logger, isOutage: isOutage),
+            BrakeWatch(ledger: database.ledger, source: brake, logger: logger, isOutage: isOutage),
         ]
     }
 

@@ -18,23 +18,30 @@ package struct BrakeWatch: Service {
     private let logger: Logger
     private let interval: Duration
     private let countInterval: Duration
+    private let isOutage: @Sendable () -> Bool
+    private let patience: Duration
 
+    /// Makes a watch; `isOutage` is true during an outage that the worker has reported.
     package init(
         ledger: any BrakeLedger,
         source: BrakeSource,
         logger: Logger,
         every interval: Duration = .seconds(2),
-        countsEvery countInterval: Duration = .seconds(10)
+        countsEvery countInterval: Duration = .seconds(10),
+        isOutage: @escaping @Sendable () -> Bool = { false },
+        patience: Duration = BrakeOutage.patience
     ) {
         self.ledger = ledger
         self.source = source
         self.logger = logger
         self.interval = interval
         self.countInterval = countInterval
+        self.isOutage = isOutage
+        self.patience = patience
     }
 
     package func run() async {
-        var outage = OutageLine("brake", logger)
+        var outage = BrakeOutage("brake", isReported: isOutage, patience: patience, logger: logger)
         var known: (version: Int64, readAt: ContinuousClock.Instant)?
         var countsAt = ContinuousClock.now + countInterval
         while !Task.isStopping {

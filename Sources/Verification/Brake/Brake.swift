@@ -32,7 +32,7 @@ package struct Brake {
     private var rows: [UUIDValue: Evidence.Row] = [:]
 
     /// The values of `rows` in the order of their first reading.
-    private var order: ArraySlice<Evidence.Row> = []
+    private var order = RowQueue()
     private var touched: Set<BrakeKey> = []
 
     /// The time before which verifications are forgotten.
@@ -60,8 +60,8 @@ package struct Brake {
     /// The number of verifications in the window.
     package var verifications: Int { rows.count }
 
-    /// The number of verifications and keys in memory, about 300 bytes each.
-    package var size: Int { rows.count + evidence.count }
+    /// The verifications in memory, and the keys, each of which counts for three.
+    package var size: Int { rows.count + 3 * evidence.count }
 
     /// Forgets the oldest verifications until the size is no larger: the window is shorter then.
     package mutating func shrink(to size: Int) {
@@ -302,7 +302,8 @@ package struct Brake {
     }
 
     private mutating func forgetFirst() {
-        let row = order.removeFirst()
+        guard let row = order.first else { return }
+        order.removeFirst()
         rows[row.id] = nil
         row.leave()
         for scope in row.scopes {

@@ -15,7 +15,7 @@ final class Evidence {
     var verifications = 0
 
     /// The verifications of the window that have not tripped this scope, in the order of their first reading.
-    var rows: ArraySlice<Row> = []
+    var rows = RowQueue()
 
     /// Of a region: its ranges and prefixes in the window.
     var narrow: Set<BrakeKey> = []

@@ -4,7 +4,7 @@ package import Formats
 
 /// The brakes of all tenants, with what is usual for each, as the fleet's reader feeds them.
 package struct TenantBrakes {
-    /// The verifications and keys of all tenants in memory, about 120 MB.
+    /// The limit of the sizes of all tenants' brakes: about 110 MB, whatever their keys.
     package static let maximumSize = 400_000
 
     /// The result of one judgement.

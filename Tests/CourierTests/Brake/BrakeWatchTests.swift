@@ -14,13 +14,19 @@ import Verification
     private let source = BrakeSource()
     private let log = LogRecord()
 
-    private func watching(_ body: () async throws -> Void) async throws {
+    private func watching(
+        patience: Duration = .zero,
+        isOutage: @escaping @Sendable () -> Bool = { false },
+        _ body: () async throws -> Void
+    ) async throws {
         let watch = BrakeWatch(
             ledger: ledger,
             source: source,
             logger: log.logger,
             every: .milliseconds(2),
-            countsEvery: .milliseconds(2)
+            countsEvery: .milliseconds(2),
+            isOutage: isOutage,
+            patience: patience
         )
         let task = Task { await watch.run() }
         defer { task.cancel() }
@@ -73,6 +79,25 @@ import Verification
             try await eventually("the recovery is logged") { !log.lines(.postgresRecovered).isEmpty }
         }
         #expect(ledger.with { $0.added } == [refusal])
+    }
+
+    @Test(.timeLimit(.minutes(1)), arguments: [(true, Duration.zero), (false, .seconds(60))])
+    func `an outage that is short, or that the worker has reported, is not logged again`(
+        isOutage: Bool,
+        patience: Duration
+    ) async throws {
+        let refusal = BrakeRefusal(tenant: "default", key: BrakeKey(.ip, 1), count: 1, at: .test)
+        let isReported: @Sendable () -> Bool = { isOutage }
+        try await watching(patience: patience, isOutage: isReported) {
+            try await eventually("the first board is read") { ledger.with { $0.boards } == 1 }
+            ledger.with { $0.isFailing = true }
+            let failures = ledger.with { $0.failures }
+            source.note([refusal])
+            try await eventually("it has failed a few times") { ledger.with { $0.failures } > failures + 6 }
+            ledger.with { $0.isFailing = false }
+            try await eventually("the count is written") { !ledger.with { $0.added }.isEmpty }
+        }
+        #expect(log.lines.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(1))) func `the last counts are written at the end`() async throws {

@@ -32,6 +32,7 @@ final class MemoryBrakeLedger: BrakeLedger {
         var boards = 0
         var added: [BrakeRefusal] = []
         var isFailing = false
+        var failures = 0
 
         /// Called with each slice that is read.
         var onRead: (@Sendable (Int) -> Void)?
@@ -70,7 +71,10 @@ final class MemoryBrakeLedger: BrakeLedger {
 
     private func answer<Value: Sendable>(_ body: (inout State) throws -> Value) throws -> Value {
         try state.withLock { state in
-            if state.isFailing { throw Failure() }
+            if state.isFailing {
+                state.failures += 1
+                throw Failure()
+            }
             return try body(&state)
         }
     }

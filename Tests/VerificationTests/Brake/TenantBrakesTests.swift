@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+import TestSupport
+import Testing
+
+@testable import Verification
+
+@Suite struct TenantBrakesTests {
+    private static let policy = Policy(
+        version: "test",
+        tenants: Dictionary(
+            uniqueKeysWithValues: ["a", "b", "off"].compactMap { name in
+                Policy.test { if name == "off" { $0.brake.mode = .off } }.tenants["default"].map { (name, $0) }
+            }
+        )
+    )
+
+    private static func samples(_ count: Int, from: Timestamp, key: (Int) -> Int64) -> [ConversionSample] {
+        var random = SystemRandomNumberGenerator()
+        return (0..<count).map { number in
+            ConversionSample(
+                id: .version7(at: from + .milliseconds(number), using: &random),
+                region: "DE",
+                client: key(number),
+                prefix: key(number),
+                range: key(number),
+                isConfirmed: false,
+                outcome: .open
+            )
+        }
+    }
+
+    /// Each verification of the attacked tenant has three keys that no other one has.
+    @Test func `an attack with only different keys fills no more than its limit, at no other tenant's cost`() {
+        var brakes = TenantBrakes(maximumSize: 4000)
+        brakes.follow(Self.policy)
+        brakes.read(["b": Self.samples(100, from: .test) { _ in 1 }], age: nil, countedFrom: .test)
+        let other = brakes.size
+        for slice in 0..<40 {
+            let attack = Self.samples(500, from: .test + .seconds(2 * slice)) { Int64(slice * 500 + $0) }
+            brakes.read(["a": attack], age: nil, countedFrom: .test)
+            #expect(brakes.size <= 4000)
+        }
+        #expect(brakes.size > 3980)
+        // The attacked tenant has all the room that the other one leaves.
+        brakes.follow(Policy(version: "test", tenants: Self.policy.tenants.filter { $0.key == "b" }))
+        #expect(brakes.size == other)
+    }
+
+    @Test func `a tenant without a brake, or that the policy has lost, keeps nothing`() {
+        var brakes = TenantBrakes()
+        brakes.follow(Self.policy)
+        let rows = Self.samples(10, from: .test) { _ in 1 }
+        brakes.read(["off": rows, "unknown": rows], age: 5, countedFrom: .test)
+        #expect(brakes.size == 0 && brakes.counts.isEmpty)
+        brakes.read(["a": rows], age: 5, countedFrom: .test)
+        #expect(brakes.size == 22)
+        brakes.follow(Policy(version: "test", tenants: [:]))
+        #expect(brakes.size == 0)
+    }
+
+    @Test func `beyond the most blocks only regions trip`() {
+        let blocks = (0..<Int64(Brake.maximumBlocks)).map { number in
+            BrakeBlock(
+                BrakeKey(.ip, number),
+                region: "DE",
+                state: .blocked,
+                beganAt: .test,
+                changesAt: .test + .seconds(43_200),
+                length: .seconds(43_200),
+                trips: 1,
+                shortfall: Shortfall(expected: 10, observed: 0),
+                refusedAt: .test
+            )
+        }
+        let cases: [(count: Int, isOne: Bool, scope: BrakeScope?)] = [
+            (blocks.count - 1, true, .ip), (blocks.count, true, nil), (blocks.count, false, .region),
+        ]
+        for (count, isOne, scope) in cases {
+            var brakes = TenantBrakes(
+                blocks.prefix(count).map { TenantBlock(tenant: "a", block: $0, isAsleep: false) }
+            )
+            brakes.follow(Self.policy)
+            let rows = Self.samples(60, from: .test) { isOne ? -1 : Int64(-1 - $0) }
+            brakes.read(["a": rows], age: 5, countedFrom: .test)
+            let changed = brakes.judge(at: .test + .seconds(600)).changed
+            #expect(changed.first { $0.block.beganAt > .test }?.block.key.scope == scope)
+        }
+    }
+
+    @Test func `new rules of the policy are those of the next block`() {
+        var brakes = TenantBrakes()
+        brakes.follow(Self.policy)
+        brakes.follow(
+            Policy(
+                version: "test.2",
+                tenants: Self.policy.tenants.mapValues { tenant in
+                    var tenant = tenant
+                    tenant.brake.rules.firstBlock = .seconds(60)
+                    return tenant
+                }
+            )
+        )
+        brakes.read(["a": Self.samples(30, from: .test) { _ in 1 }], age: 5, countedFrom: .test)
+        #expect(brakes.judge(at: .test + .seconds(600)).changed.first?.block.length == .seconds(60))
+    }
+}
