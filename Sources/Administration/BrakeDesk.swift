@@ -196,7 +196,10 @@ extension BrakeDesk.Block {
             changesAt: Timestamp(microseconds: try row.timestamp(7)),
             length: .milliseconds(try row.int64(8)),
             trips: Int(try row.int32(9)),
-            shortfall: Shortfall(expected: try row.double(10), observed: Int(try row.double(11))),
+            shortfall: Shortfall(
+                expected: try row.double(10).clampedCount,
+                observed: Int(try row.double(11).clampedCount)
+            ),
             probesSent: Int(try row.int32(12)),
             probesApproved: Int(try row.int32(13)),
             refusedAt: Timestamp(microseconds: try row.timestamp(14))
@@ -224,4 +227,9 @@ extension BrakeDesk.Order {
         createdAt = Timestamp(microseconds: try row.timestamp(7))
         createdBy = try row.text(8)
     }
+}
+
+extension Double {
+    /// The number as a count, whatever a table holds.
+    fileprivate var clampedCount: Double { isNaN ? 0 : Swift.min(Swift.max(self, 0), 1e15) }
 }

@@ -77,7 +77,7 @@ struct DemoScene {
     /// Sends a request and shows the event that answers it.
     private func ask(_ number: String, _ result: inout DemoResult) async throws -> Event? {
         let ended = try await run(["request", "send", "--phone", number, "--wait", "30"])
-        guard ended.code == 0, let line = ended.lines.last else { return nil }
+        guard ended.code == 0, let line = ended.lines.first(where: { $0.contains("  request=") }) else { return nil }
         let event = Event(line)
         switch event.status {
         case "sent": result.sent += 1

@@ -45,7 +45,7 @@ struct PolicyCheckTests {
             "  limits per recipient  2 in 10s, 10 in 1h, 20 in 24h",
             "  limits per tenant     1000 in 1m",
             "  brake                 record",
-            "  brake trips           at about 19 of one ip, 15 of one prefix, 18 of one range, 22 of one region without an "
+            "  brake trips           at about 19 of one ip, 15 of one prefix, 18 of one range, 31 of one region without an "
                 + "approval in 1h, 65 % being usual",
             "  brake blocks          5m, doubling to 12h, then probes",
             "  routes                main, then backup; US: main",

@@ -111,6 +111,14 @@ BEGIN
         client_key = NULL, prefix_key = NULL, range_key = NULL
     WHERE v.id = ANY (ids);
     GET DIAGNOSTICS verifications = ROW_COUNT;
+
+    -- 6. Operators' orders to the toll-fraud brake about the number alone.
+    DELETE FROM courier.brake_override o
+    WHERE o.scope = 'phone' AND (of_tenant IS NULL OR o.tenant = of_tenant)
+      AND o.key = ANY (ARRAY(
+          SELECT ('x' || encode(substring(f.fingerprint FOR 8), 'hex'))::bit(64)::bigint
+          FROM unnest(fingerprints) AS f(fingerprint)
+      ));
 END
 $$;
 

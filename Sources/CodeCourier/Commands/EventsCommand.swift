@@ -48,7 +48,7 @@ struct EventsCommand: AsyncParsableCommand {
         @Option(help: "Only events of this verification.")
         var verification: String?
 
-        @Option(help: "Only events of this phone number.")
+        @Option(help: "Only events of this phone number; - asks for it.")
         var phone: String?
 
         @Option(help: "Only events with this status; may be repeated.")
@@ -58,9 +58,6 @@ struct EventsCommand: AsyncParsableCommand {
         var json = false
 
         func validate() throws {
-            guard phone.map({ PhoneArgument.parse($0) != nil }) ?? true else {
-                throw ValidationError("--phone must be + and digits")
-            }
             guard !fromBeginning || since == .now else { throw ValidationError("give --since or --from-beginning") }
         }
 
@@ -85,7 +82,10 @@ struct EventsCommand: AsyncParsableCommand {
         private func filter() throws -> EventFilter {
             var filter = EventFilter(requestID: requestId, verificationID: verification)
             filter.statuses = Set(status.map(\.rawValue))
-            if let number = phone.flatMap(PhoneArgument.parse) {
+            if let phone {
+                guard let number = PhoneArgument.parse(try PersonArgument.text(phone, "phone number")) else {
+                    throw StartFailure.report(["--phone must be + and digits"])
+                }
                 let keys = try kafka.options.read(KeySettings.readFingerprint)
                 filter.fingerprints = Set(keys.all.map { hexadecimal(Recipient.phone(number).fingerprint(key: $0)) })
             }

@@ -37,10 +37,10 @@ struct RequestCommand: AsyncParsableCommand {
 
         @OptionGroup var kafka: KafkaOptions
 
-        @Option(help: "A phone number in E.164 form: + and digits.")
+        @Option(help: "A phone number in E.164 form: + and digits; - asks for it.")
         var phone: String?
 
-        @Option(help: "An e-mail address.")
+        @Option(help: "An e-mail address; - asks for it.")
         var email: String?
 
         @Option(help: "With --email: send a link that leads on to this page, beside the code.")
@@ -89,10 +89,10 @@ struct RequestCommand: AsyncParsableCommand {
             guard wait >= 0 else { throw ValidationError("--wait must be a number of seconds") }
         }
 
-        private var recipient: RequestDraft.Recipient {
-            if let email { return .email(email, url: url) }
+        private func recipient() throws -> RequestDraft.Recipient {
+            if let email { return .email(try PersonArgument.text(email, "e-mail address"), url: url) }
             if let deviceToken { return .device(token: deviceToken, bundleID: bundleId) }
-            return .phone(PhoneArgument.normalized(phone ?? ""))
+            return .phone(PhoneArgument.normalized(try PersonArgument.text(phone ?? "", "phone number")))
         }
 
         func run() async throws {
@@ -101,7 +101,7 @@ struct RequestCommand: AsyncParsableCommand {
                 requestID: requestId ?? RequestDraft.newID(),
                 tenant: tenant,
                 purpose: purpose,
-                recipient: recipient,
+                recipient: try recipient(),
                 subject: subject,
                 languageCode: language,
                 isConfirmed: confirmed,

@@ -41,7 +41,9 @@ extension BrakePolicy {
             let expected = max(scope.threshold.minimum, scope.threshold.need / rules.sensitivity)
             // An address may send to any region: half of its messages are expected to be approved.
             let rate = scope == .ip ? 0.5 : ApprovalRate.unknown.value
-            return "\(Int((expected / rate).rounded(.up))) of one \(scope.word)"
+            let count = Int((expected / rate).rounded(.up))
+            // A region trips only above 3 times its usual traffic and 30.
+            return "\(scope == .region ? max(count, 31) : count) of one \(scope.word)"
         }
         return "at about \(counts.joined(separator: ", ")) without an approval in 1h, 65 % being usual"
     }

@@ -42,6 +42,7 @@ package struct BrakeWatch: Service {
 
     package func run() async {
         var outage = BrakeOutage("brake", isReported: isOutage, patience: patience, logger: logger)
+        var countOutage = BrakeOutage("brake counts", isReported: isOutage, patience: patience, logger: logger)
         var known: (version: Int64, readAt: ContinuousClock.Instant)?
         var countsAt = ContinuousClock.now + countInterval
         while !Task.isStopping {
@@ -54,12 +55,12 @@ package struct BrakeWatch: Service {
                 known = (version, now)
             }
             if countsAt <= now {
-                await outage.note { try await count() }
+                await countOutage.note { try await count() }
                 countsAt = now + countInterval
             }
             await Task.pause(until: now + interval)
         }
-        await outage.note { try await count() }
+        await countOutage.note { try await count() }
     }
 
     private func count() async throws {

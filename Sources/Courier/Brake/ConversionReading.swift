@@ -58,6 +58,8 @@ struct ConversionReading {
             learnsAt = now
             self.renewedAt = renewedAt
         }
+
+        deinit { brakes.removeAll() }
     }
 
     let ledger: any BrakeLedger
@@ -76,7 +78,10 @@ struct ConversionReading {
     mutating func round() async throws {
         do {
             guard let (turn, now) = try await elect() else { return }
-            turn.brakes.follow(policies.current)
+            for block in turn.brakes.follow(policies.current, at: now) {
+                turn.unstored[block.turn] = block
+                log(block)
+            }
             try await learn(turn, at: now)
             try await read(turn, to: now)
             try await followOperators(turn, at: now)
@@ -118,6 +123,8 @@ struct ConversionReading {
 
     private func learn(_ turn: Turn, at now: Timestamp) async throws {
         guard turn.learnsAt <= now else { return }
+        // If it fails, what is known is good enough until then.
+        turn.learnsAt = now + Self.storeInterval
         let counts = try await ledger.conversionHours(since: (now - ConversionHistory.span).hour)
         turn.brakes.learn(counts, at: now)
         turn.learnsAt = now + Self.learnInterval

@@ -80,12 +80,17 @@ extension PostgresLedger {
     }
 
     package func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool {
-        try await write([Self.addHours(counts), Self.endCount(at: end)], as: reader)
+        // Of a COMMIT whose answer was lost nothing is added twice: the turn ends.
+        try await write([Self.addHours(counts), Self.endCount(at: end)], as: reader, countedBefore: end)
     }
 
-    /// Runs statements in one transaction if this worker is still the reader.
-    private func write(_ statements: [Statement], as reader: UUIDValue) async throws -> Bool {
-        let lock = Self.lockReader(reader)
+    /// Runs statements in one transaction if this worker is still the reader, and nothing is counted up to a time.
+    private func write(
+        _ statements: [Statement],
+        as reader: UUIDValue,
+        countedBefore end: Timestamp = Timestamp(microseconds: .max)
+    ) async throws -> Bool {
+        let lock = Self.lockReader(reader, countedBefore: end)
         return try await pool.withTransaction { transaction in
             guard try transaction.run([lock])[0].count == 1 else { return false }
             try transaction.commit(statements)
@@ -117,10 +122,14 @@ extension PostgresLedger {
         )
     }
 
-    static func lockReader(_ reader: UUIDValue) -> Statement {
+    static func lockReader(_ reader: UUIDValue, countedBefore end: Timestamp) -> Statement {
         Statement(
-            "SELECT r.reader FROM courier.conversion_reader r WHERE r.is_only_row AND r.reader = $1 FOR UPDATE",
-            [.uuid(reader.value)]
+            """
+            SELECT r.reader FROM courier.conversion_reader r
+            WHERE r.is_only_row AND r.reader = $1 AND r.counted_to < $2
+            FOR UPDATE
+            """,
+            [.uuid(reader.value), .timestamp(microsecondsSinceUnixEpoch: end.microseconds)]
         )
     }
 
@@ -135,7 +144,7 @@ extension PostgresLedger {
                     WHEN v.state = 'approved' THEN 1
                     WHEN v.reason = 'fraud_blocked_by_provider' THEN 3
                     WHEN v.status IN ('failed', 'undelivered', 'expired_unsent') THEN 2
-                    WHEN v.status = 'expired' AND v.used_providers IS NULL THEN 2
+                    WHEN v.status = 'expired' AND coalesce(v.used_providers, '') !~ '(^| )[^! ]' THEN 2
                     ELSE 0
                 END::int2,
                 v.used_providers, v.sends_used, CASE WHEN v.state = 'approved' THEN v.ended_at END

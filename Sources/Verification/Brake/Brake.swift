@@ -71,6 +71,11 @@ package struct Brake {
         }
     }
 
+    /// Forgets every verification; blocks stay.
+    package mutating func removeAll() {
+        while order.first != nil { forgetFirst() }
+    }
+
     /// True if a block explains the verification, which then says nothing about people.
     package func isExplained(_ sample: ConversionSample) -> Bool {
         if let row = rows[sample.id] { return row.explainedBy != nil }
@@ -287,13 +292,16 @@ package struct Brake {
     }
 
     /// An attack adds traffic and an outage does not.
+    ///
+    /// A window that memory has shortened is compared with as much of a usual hour.
     private func isSurplus(
         _ region: Evidence,
         of usual: Double,
         at now: Timestamp,
         by baseline: some ConversionBaseline
     ) -> Bool {
-        Double(region.verifications) > usual * baseline.usualVolume(region: region.region, at: now) + 30
+        let part = min(1, (now - beginning) / Self.window)
+        return Double(region.verifications) > usual * part * baseline.usualVolume(region: region.region, at: now) + 30
     }
 
     private mutating func forget(before end: Timestamp) {
@@ -313,6 +321,7 @@ package struct Brake {
             evidence[scope.key] = nil
             touched.remove(scope.key)
             evidence[BrakeKey(region: scope.region)]?.narrow.remove(scope.key)
+            row.scopes[0].narrow.remove(scope.key)
         }
     }
 }

@@ -56,9 +56,11 @@ package struct BrakeSnapshot: Sendable, Equatable {
     func count(of state: BrakeBlock.State) -> Int { blocks.values.count { $0.state == state } }
 
     private func probesPerMinute(at now: Timestamp) -> Int {
-        let recent = verdicts.filter { $0.at > now - Brake.window }
-        let opened = recent.count { $0.isOpen }
-        return Self.probesPerMinute(opened: opened, failed: recent.count - opened)
+        var (opened, failed) = (0, 0)
+        for verdict in verdicts where verdict.at > now - Brake.window {
+            if verdict.isOpen { opened += 1 } else { failed += 1 }
+        }
+        return Self.probesPerMinute(opened: opened, failed: failed)
     }
 
     /// The probes that a tenant lets through in a minute: fewer while nearly all of the last hour's scopes stay shut.
@@ -99,7 +101,8 @@ package struct BrakeSnapshot: Sendable, Equatable {
         guard let block = blocks[key] else { return .none }
         let mode = policy.mode(of: key.scope, in: subject.region)
         if mode == .off { return .off }
-        // The end of a block holds though the reader has not moved it on yet.
+        // The end of a block holds though the reader has not moved it on yet; without a reader nobody would.
+        if block.state == .blocked, now - block.changesAt > Self.patience { return .none }
         let isHalfOpen = block.state == .halfOpen || block.changesAt <= now
         let turn = BrakeTurn(tenant: subject.tenant, key: key)
         if isHalfOpen, turns.isFree(turn, perMinute: probesPerMinute(at: now), at: now) { return .probe }
@@ -108,6 +111,9 @@ package struct BrakeSnapshot: Sendable, Equatable {
         if key.scope >= .range, isLaunched(subject.region, at: now) { return .recorded(.launch) }
         return .refused(until: isHalfOpen ? now + BrakeBlock.probeTime : block.changesAt)
     }
+
+    /// The time after the end of a block within which a reader makes it half open.
+    private static let patience = Duration.seconds(120)
 
     private func exemption(
         of subject: BrakeSubject,

@@ -41,14 +41,31 @@ package struct TenantBrakes {
 
     package var size: Int { brakes.values.reduce(0) { $0 + $1.size } }
 
-    /// Takes over changed rules; a tenant without a brake keeps no verifications.
-    package mutating func follow(_ policy: Policy) {
+    /// Takes over changed rules, and returns the blocks that end because their tenant has no brake any more.
+    ///
+    /// A tenant without a brake keeps no verifications.
+    @discardableResult
+    package mutating func follow(_ policy: Policy, at now: Timestamp) -> [TenantBlock] {
         policies = policy.tenants.mapValues(\.brake).filter { !$0.value.isOff }
-        brakes = brakes.filter { policies[$0.key] != nil }
+        var lifted: [TenantBlock] = []
+        for tenant in brakes.keys where policies[tenant] == nil {
+            guard var brake = brakes.removeValue(forKey: tenant) else { continue }
+            for (key, block) in brake.blocks where block.isInForce {
+                brake.lift(key, at: now)
+                if let block = brake.blocks[key] { lifted.append(tenantBlock(block, tenant)) }
+            }
+            brake.removeAll()
+        }
         for (tenant, policy) in policies {
             if brakes[tenant] == nil { brakes[tenant] = Brake(rules: policy.rules) }
             brakes[tenant]?.rules = policy.rules
         }
+        return lifted
+    }
+
+    /// Frees the verifications, which refer to their scopes as those do to them.
+    package mutating func removeAll() {
+        for tenant in Array(brakes.keys) { brakes[tenant]?.removeAll() }
     }
 
     package mutating func learn(_ counts: ConversionCounts, at now: Timestamp) {
@@ -70,8 +87,8 @@ package struct TenantBrakes {
     /// Takes memory from the tenant that has most of it, so that an attack on one shortens no other's window.
     private mutating func shrink() {
         var excess = size - maximumSize
-        while excess > 0, let largest = brakes.max(by: { $0.value.size < $1.value.size }) {
-            brakes[largest.key]?.shrink(to: max(0, largest.value.size - excess))
+        while excess > 0, let largest = brakes.mapValues(\.size).max(by: { $0.value < $1.value }) {
+            brakes[largest.key]?.shrink(to: max(0, largest.value - excess))
             excess = size - maximumSize
         }
     }

@@ -34,7 +34,7 @@ import Testing
     /// Each verification of the attacked tenant has three keys that no other one has.
     @Test func `an attack with only different keys fills no more than its limit, at no other tenant's cost`() {
         var brakes = TenantBrakes(maximumSize: 4000)
-        brakes.follow(Self.policy)
+        brakes.follow(Self.policy, at: .test)
         brakes.read(["b": Self.samples(100, from: .test) { _ in 1 }], age: nil, countedFrom: .test)
         let other = brakes.size
         for slice in 0..<40 {
@@ -44,19 +44,19 @@ import Testing
         }
         #expect(brakes.size > 3980)
         // The attacked tenant has all the room that the other one leaves.
-        brakes.follow(Policy(version: "test", tenants: Self.policy.tenants.filter { $0.key == "b" }))
+        brakes.follow(Policy(version: "test", tenants: Self.policy.tenants.filter { $0.key == "b" }), at: .test)
         #expect(brakes.size == other)
     }
 
     @Test func `a tenant without a brake, or that the policy has lost, keeps nothing`() {
         var brakes = TenantBrakes()
-        brakes.follow(Self.policy)
+        brakes.follow(Self.policy, at: .test)
         let rows = Self.samples(10, from: .test) { _ in 1 }
         brakes.read(["off": rows, "unknown": rows], age: 5, countedFrom: .test)
         #expect(brakes.size == 0 && brakes.counts.isEmpty)
         brakes.read(["a": rows], age: 5, countedFrom: .test)
         #expect(brakes.size == 22)
-        brakes.follow(Policy(version: "test", tenants: [:]))
+        brakes.follow(Policy(version: "test", tenants: [:]), at: .test)
         #expect(brakes.size == 0)
     }
 
@@ -81,7 +81,7 @@ import Testing
             var brakes = TenantBrakes(
                 blocks.prefix(count).map { TenantBlock(tenant: "a", block: $0, isAsleep: false) }
             )
-            brakes.follow(Self.policy)
+            brakes.follow(Self.policy, at: .test)
             let rows = Self.samples(60, from: .test) { isOne ? -1 : Int64(-1 - $0) }
             brakes.read(["a": rows], age: 5, countedFrom: .test)
             let changed = brakes.judge(at: .test + .seconds(600)).changed
@@ -91,7 +91,7 @@ import Testing
 
     @Test func `new rules of the policy are those of the next block`() {
         var brakes = TenantBrakes()
-        brakes.follow(Self.policy)
+        brakes.follow(Self.policy, at: .test)
         brakes.follow(
             Policy(
                 version: "test.2",
@@ -100,9 +100,24 @@ import Testing
                     tenant.brake.rules.firstBlock = .seconds(60)
                     return tenant
                 }
-            )
+            ),
+            at: .test
         )
         brakes.read(["a": Self.samples(30, from: .test) { _ in 1 }], age: 5, countedFrom: .test)
         #expect(brakes.judge(at: .test + .seconds(600)).changed.first?.block.length == .seconds(60))
+    }
+
+    @Test func `a brake that is switched off ends its blocks, and begins with none when it is on again`() {
+        var brakes = TenantBrakes()
+        brakes.follow(Self.policy, at: .test)
+        brakes.read(["a": Self.samples(30, from: .test) { _ in 1 }], age: 5, countedFrom: .test)
+        let tripped = brakes.judge(at: .test + .seconds(600)).changed
+        #expect(!tripped.isEmpty)
+        let off = .test + .seconds(700)
+        let ended = brakes.follow(Policy(version: "off", tenants: [:]), at: off)
+        #expect(Set(ended.map(\.turn)) == Set(tripped.map(\.turn)))
+        #expect(ended.allSatisfy { $0.block.state == .ended && $0.block.changesAt == off })
+        #expect(brakes.follow(Self.policy, at: off).isEmpty && brakes.size == 0)
+        #expect(brakes.judge(at: off + .seconds(2)).changed.isEmpty)
     }
 }
