@@ -117,7 +117,7 @@ import Testing
             _ = try await TopicReader.open(configuration: configuration, topic: "t", from: .end, within: .seconds(5))
         }
         let broker = TestBroker(servers: servers)
-        let written = try await broker.withProducer(["delivery.timeout.ms": "1500"]) { producer in
+        let written = try await broker.withProducer(["delivery.timeout.ms": "8000"]) { producer in
             await producer.send([ProducerRecord(topic: "t", key: nil, value: [1])]).first?.failure
         }
         for error in [asked, read, written] {

@@ -70,10 +70,9 @@ import Verification
             print("concurrent rules \(workers): \(crowd.reasons)")
             #expect(crowd.faults == [])
             #expect(crowd.gaps == 0)
-            let expected: Set = [
-                "quota_recipient", "quota_ip", "quota_tenant", "resend_window", "send_pending", "duplicate_request",
-                "sent",
-            ]
+            var expected: Set = ["quota_recipient", "quota_ip", "quota_tenant", "duplicate_request", "sent"]
+            // Whether a send of several workers is still open when its person asks again is a matter of their speed.
+            if workers == 1 { expected.formUnion(["resend_window", "send_pending"]) }
             #expect(expected.subtracting(crowd.reasons.keys).isEmpty)
         }
     }
