@@ -64,7 +64,7 @@ package struct StoryReader: Sendable {
     }
 }
 
-/// What a request id was answered.
+/// The answer to a request id.
 package struct RequestAnswer: Sendable {
     /// Nil for a request that was answered at once.
     package let verificationID: VerificationID?

@@ -132,7 +132,7 @@ struct RequestCommand: AsyncParsableCommand {
             return true
         }
 
-        /// What to do with the code that has come, or that an earlier message has.
+        /// The command that checks the code of this message, or of an earlier one.
         static func next(_ event: EventLine, _ request: RequestDraft) -> String? {
             guard let id = event.verificationID, ["sent", "delivered", "suppressed"].contains(event.status) else {
                 return nil

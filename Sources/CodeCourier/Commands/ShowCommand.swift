@@ -92,7 +92,7 @@ struct ShowCommand: AsyncParsableCommand {
     }
 }
 
-/// What an operator asks for.
+/// The subject of an operator's question.
 enum ShownSubject {
     case recipient(Recipient)
 

@@ -4,7 +4,7 @@ import Administration
 import Formats
 import Verification
 
-/// What is known of a request, as lines for a person or one JSON object.
+/// The story of a request, as lines for a person or one JSON object.
 struct StoryOutput {
     var answer: RequestAnswer?
     var stories: [VerificationStory] = []
