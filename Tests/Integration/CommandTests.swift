@@ -42,14 +42,14 @@ extension CommandLineSuite {
             try await LedgerDatabase.empty(connections: 1) { database in
                 let name = database.url.split(separator: "/").last?.split(separator: "?").first ?? ""
                 let defaults = [
-                    "statement_timeout = '50ms'", "lock_timeout = '1ms'", "jit = on", "jit_above_cost = 0",
+                    "statement_timeout = '2s'", "lock_timeout = '1ms'", "jit = on", "jit_above_cost = 0",
                     "jit_optimize_above_cost = 0", "jit_inline_above_cost = 0", "bytea_output = escape",
                     "default_transaction_isolation = serializable", "default_transaction_deferrable = on",
                     "DateStyle = 'German'", "TimeZone = 'Asia/Kathmandu'", "IntervalStyle = sql_standard",
                     "standard_conforming_strings = off", "backslash_quote = on", "transform_null_equals = on",
                     "extra_float_digits = -15", "default_tablespace = ''", "check_function_bodies = off",
                     "search_path = 'nowhere'", "row_security = off", "synchronous_commit = off", "array_nulls = off",
-                    "idle_in_transaction_session_timeout = '1s'", "idle_session_timeout = '1s'",
+                    "idle_in_transaction_session_timeout = '10s'", "idle_session_timeout = '10s'",
                 ]
                 for setting in defaults { try await database.script("ALTER DATABASE \(name) SET \(setting)") }
                 let program = try await run(["migrate"], try ScratchFolder(), ["POSTGRES_URL": database.url])
