@@ -28,6 +28,7 @@ struct CodeCourier: AsyncParsableCommand {
 
             Know what a policy does before it does it:
               code-courier policy check policy.yaml
+              code-courier policy diff policy.yaml next.yaml
               code-courier policy explain policy.yaml --phone +16502530000
               code-courier policy simulate next.yaml --config courier.yaml --from 7d
 

@@ -39,6 +39,8 @@ struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
         abstract: "Checks a policy, explains its decisions and replays the past against it.",
-        subcommands: [PolicyCheckCommand.self, PolicyExplainCommand.self, PolicySimulateCommand.self]
+        subcommands: [
+            PolicyCheckCommand.self, PolicyDiffCommand.self, PolicyExplainCommand.self, PolicySimulateCommand.self,
+        ]
     )
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import Verification
+
+struct PolicyDiffCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Shows what a new policy changes, for which tenants, regions and limits.",
+        discussion: """
+            Both policies are read as a worker would read them; what is written otherwise
+            and decides the same is no change. Nothing is read from the database.
+
+              code-courier policy diff policy.yaml next.yaml
+              code-courier policy diff policy.yaml next.yaml --json
+
+            Exit code 0 when nothing changes, 1 when something does, 2 when a policy has a
+            fault. Next: code-courier policy simulate, which counts the people concerned.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The policy in force.", valueName: "policy.yaml"))
+    var old: String
+
+    @Argument(help: ArgumentHelp("The policy to come.", valueName: "next.yaml"))
+    var new: String
+
+    @OptionGroup var options: ConfigurationOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func run() async throws {
+        let settings = try StartFailure.unwrap(
+            PolicySettings.load(path: options.config, environment: options.environment)
+        )
+        let diff = PolicyDiff(
+            old: try StartFailure.unwrap(PolicyFile.load(path: old)),
+            new: try StartFailure.unwrap(PolicyFile.load(path: new, providers: settings.providers))
+        )
+        if json { printOutput(diff.json) } else { printOutput(diff.lines(files: (old, new))) }
+        if !diff.changes.isEmpty { throw ExitCode(1) }
+    }
+}
