@@ -55,7 +55,9 @@ struct CodeCourier: AsyncParsableCommand {
 
             A single value of the file may come from the environment instead:
             kafka.bootstrapServers is KAFKA_BOOTSTRAP_SERVERS. kafka.options, and headers
-            and answers of http providers, come from the file only.
+            and answers of http providers, come from the file only. Where each value is
+            from:
+              code-courier config show --config courier.yaml
 
             Each command has examples of its own: code-courier help policy simulate.
             The pages are in docs: deployment, configuration, http-providers, policy,
@@ -68,6 +70,7 @@ struct CodeCourier: AsyncParsableCommand {
             DemoCommand.self, SandboxCommand.self, PolicyCommand.self, MessageCommand.self,
             DeadLettersCommand.self, HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
             SettingsCommand.self, ShowCommand.self, EraseCommand.self, BrakeCommand.self,
+            ConfigCommand.self,
         ]
     )
 }

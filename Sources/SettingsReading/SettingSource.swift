@@ -30,6 +30,16 @@ package struct StatedValue {
         """
 }
 
+extension StatedValue.Origin {
+    /// The place of the value for a person: `courier.yaml:12`, or `environment NAME`.
+    package var place: String {
+        switch self {
+        case .environment(let variable): "environment \(variable)"
+        case .file(let value): "\(value.faults.file):\(value.line)"
+        }
+    }
+}
+
 /// A secret with its origin, which later faults refer to.
 package struct StatedSecret {
     package let secret: Secret

@@ -152,7 +152,7 @@ extension ValueRule where Value == String {
         }
     }
 
-    fileprivate static var optionName: Self {
+    static var optionName: Self {
         Self(requirement: "must be librdkafka's own, such as security.protocol") { text in
             let base = text.hasSuffix("File") ? String(text.dropLast(4)) : text
             return base == base.lowercased() ? name(upTo: 100).parse(base).map { _ in text } : nil
