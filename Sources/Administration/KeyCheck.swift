@@ -109,7 +109,8 @@ package struct KeyCheck: Sendable {
 }
 
 extension KeyName {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    /// Reads a ring and an id from the first two columns.
+    init(_ row: Row) throws(PostgresError) {
         self.init(ring: try row.text(0), id: KeyID(try row.int16(1)))
     }
 }

@@ -46,6 +46,10 @@ struct CodeCourier: AsyncParsableCommand {
             See what the toll-fraud brake blocks, and lift a block:
               code-courier brake list --config courier.yaml
 
+            Rotate keys, and see which ones live verifications need:
+              POSTGRES_URL_FILE=operator-url \\
+                code-courier keys status --config courier.yaml
+
             Ask whether a running worker gets on, and whether it can do its work:
               code-courier health --config courier.yaml
 
@@ -70,7 +74,7 @@ struct CodeCourier: AsyncParsableCommand {
             DemoCommand.self, SandboxCommand.self, PolicyCommand.self, MessageCommand.self,
             DeadLettersCommand.self, HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
             SettingsCommand.self, ShowCommand.self, EraseCommand.self, BrakeCommand.self,
-            ConfigCommand.self,
+            KeysCommand.self, ConfigCommand.self,
         ]
     )
 }

@@ -146,6 +146,39 @@ struct SecretReloadTests {
         #expect(await !loader.isRetryDue)
     }
 
+    @Test func `a key that live rows need is not given up before they end, and then by itself`() async throws {
+        let refusals = Mutex(2)
+        let loader = loader(firstRetry: .milliseconds(1)) { keys async throws(DatabaseFault) in
+            let isNeeded = refusals.withLock { left in
+                guard keys.code[KeyID(1)] == nil else { return false }
+                left -= 1
+                return left >= 0
+            }
+            let need = KeyNeed(name: KeyName(ring: "code", id: KeyID(1)), rows: 8, until: .now + .milliseconds(20))
+            if isNeeded { throw DatabaseFault(KeyUse.MissingKeys([need])) }
+        }
+        try await watching(loader) {
+            let rings = "\(ExampleFiles.ring(2, filledWith: 9)),\(ExampleFiles.ring(1, filledWith: 1))"
+            _ = try folder.write(rings, to: "code")
+            try await eventually("both keys") { secrets.keys.current.code.ids == [KeyID(2), KeyID(1)] }
+            _ = try folder.write(ExampleFiles.ring(2, filledWith: 9), to: "code")
+            try await eventually("the new key alone") { secrets.keys.current.code.ids == [KeyID(2)] }
+        }
+        #expect(log.events == ["secrets.reloaded", "secrets.refused", "secrets.refused", "secrets.reloaded"])
+    }
+
+    @Test func `a reload without a needed key is refused with the time, and the ring in force stays`() async throws {
+        let need = KeyNeed(name: KeyName(ring: "hash", id: KeyID(1)), rows: 8, until: .now + .seconds(600))
+        let missing = KeyUse.MissingKeys([need])
+        let loader = loader { _ async throws(DatabaseFault) in throw DatabaseFault(missing) }
+        _ = try folder.write(ExampleFiles.ring(2, filledWith: 9), to: "hash")
+        await loader.load(because: .change)
+        #expect(log.events == ["secrets.refused"])
+        #expect(log.values("fault") == ["\(missing); the rings are read again then"])
+        #expect(secrets.keys.current.hash.ids == [KeyID(1)])
+        #expect(await !loader.isRetryDue)
+    }
+
     @Test func `without the database no new key comes into force, and a provider's credential does`() async throws {
         let loader = loader { _ async throws(DatabaseFault) in
             throw DatabaseFault(PostgresError(.connectionFailed))
@@ -159,6 +192,17 @@ struct SecretReloadTests {
         #expect(log.events == ["secrets.reloaded", "secrets.refused"])
         #expect(log.values("fault").first?.contains("SIGHUP") == true)
         #expect(secrets.keys.current.code.ids == [KeyID(1)])
+    }
+
+    @Test func `without the database no key is given up either`() async throws {
+        let loader = loader(firstRetry: .milliseconds(1)) { _ async throws(DatabaseFault) in
+            throw DatabaseFault(PostgresError(.connectionFailed))
+        }
+        _ = try folder.write(ExampleFiles.ring(2, filledWith: 9), to: "seal")
+        await loader.load(because: .change)
+        #expect(log.events == ["secrets.refused"])
+        #expect(secrets.keys.current.seal.ids == [KeyID(1)])
+        try await eventually("a retry is due") { await loader.isRetryDue }
     }
 
     @Test func `people do not change their fingerprints in a running fleet`() async throws {

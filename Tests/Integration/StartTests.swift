@@ -184,6 +184,63 @@ extension CommandLineSuite {
             }
         }
 
+        @Test func `a start without a key that live rows need is refused until they have ended`() async throws {
+            try await LedgerDatabase.with(connections: 1) { database in
+                try await KeyCheck(database.pool).register(CodeKeys.test.checkValues)
+                try await database.script(
+                    """
+                    INSERT INTO courier.verification (
+                        id, generation, seal_key, code_key, hash_key, max_checks, max_sends, request_id, tenant, purpose,
+                        channel, fingerprint, masked, policy_version, state, code_hash, resend_after, expires_at, sequence,
+                        sends_used, send_open
+                    )
+                    SELECT courier.uuid_floor(now()), 1, 1, 1, 1, 5, 5, 'r', 'default', 'sign_in', 'sms', '', '', '1',
+                        'live', '', now(), now() + interval '10 minutes', 1, 1, false
+                    """
+                )
+                let folder = try ScratchFolder()
+                try folder.write(TestPolicy.standard, to: "policy.yaml")
+                let new = "2:" + Data(repeating: 99, count: 32).base64EncodedString()
+                let configuration = Self.configuration(postgres: database.url)
+                try folder.write(configuration.replacing(TestKeys.hash, with: new), to: "courier.yaml")
+                let worker = try await run(folder)
+                #expect(worker.errorLines.count == 1, "\(worker.errors)")
+                #expect(
+                    worker.errors.hasPrefix("code-courier: keys.hash: key 1 is missing, and 1 live row needs it until"),
+                    "\(worker.errors)"
+                )
+                // Nothing of a worker that may not start is registered.
+                #expect(try await database.count("SELECT count(*) FROM courier.key_check") == 4)
+
+                let check = ["run", "--config", "courier.yaml", "--check"]
+                let offline = try Program(check, folder: folder)
+                #expect(try await offline.exit() == .code(0), "\(offline.errors)")
+                let refused = try Program(check + ["--connect"], folder: folder)
+                #expect(try await refused.exit() == .code(2))
+                #expect(refused.errorLines.contains { $0.contains("keys.hash: key 1 is missing") }, "\(refused.errors)")
+                let status = try Program(["keys", "status", "--config", "courier.yaml"], folder: folder)
+                #expect(try await status.exit() == .code(1), "\(status.errors)")
+                #expect(status.output.contains("MISSING"), "\(status.output)")
+
+                let both = configuration.replacing(TestKeys.hash, with: "\(new),\(TestKeys.hash)")
+                try folder.write(both, to: "courier.yaml")
+                let kept = try Program(check + ["--connect"], folder: folder)
+                #expect(try await kept.exit() == .code(0), "\(kept.errors)")
+                let retire = ["keys", "retire", "hash", "1", "--config", "courier.yaml"]
+                let early = try Program(retire, folder: folder)
+                #expect(try await early.exit() == .code(1))
+                #expect(early.errors.contains("1 live row needs it; try again at"), "\(early.errors)")
+
+                try await database.script("UPDATE courier.verification SET expires_at = now()")
+                let late = try Program(retire, folder: folder)
+                #expect(try await late.exit() == .code(0), "\(late.errors)")
+                #expect(late.output.contains("may go"))
+                try folder.write(configuration.replacing(TestKeys.hash, with: new), to: "courier.yaml")
+                let ended = try Program(check + ["--connect"], folder: folder)
+                #expect(try await ended.exit() == .code(0), "\(ended.errors)")
+            }
+        }
+
         /// Runs a worker that fails at its start, and returns it after its exit with code 2.
         private func run(_ folder: ScratchFolder) async throws -> Program {
             let program = try Program(["run", "--config", folder["courier.yaml"]], folder: folder)

@@ -23,10 +23,14 @@ struct RunCommand: AsyncParsableCommand {
             the files of secrets: the keys and what providers are called with.
 
               code-courier run --config courier.yaml --check
+              code-courier run --config courier.yaml --check --connect
               code-courier run --config courier.yaml
               LOG_LEVEL=debug code-courier run --config courier.yaml
 
-            --check connects to nothing: exit code 0 without a fault, 2 with one.
+            --check connects to nothing: exit code 0 without a fault, 2 with one. With
+            --connect it also asks PostgreSQL whether a worker could start: its version and
+            clock, the migrations, and the keys, of which none may be missing that a live
+            verification needs.
 
             Exit code 0 after a stop, 1 when it failed at work, 2 with one line a fault
             when it could not start, 70 when a part of it stood still, 128 and the signal
@@ -40,6 +44,13 @@ struct RunCommand: AsyncParsableCommand {
     @Flag(help: "Only read configuration, secrets and policy, and tell their faults.")
     var check = false
 
+    @Flag(help: "With --check, connect to PostgreSQL too; nothing is written.")
+    var connect = false
+
+    func validate() throws {
+        if connect && !check { throw ValidationError("--connect needs --check") }
+    }
+
     func run() async throws {
         let environment = options.environment
         let configuration = try StartFailure.unwrap(
@@ -50,6 +61,7 @@ struct RunCommand: AsyncParsableCommand {
         let warnings = configuration.warnings(environment: environment)
         if check {
             for warning in warnings { printError("warning: \(warning)") }
+            if connect { try await checkDatabase(configuration) }
             return printOutput(["no faults"])
         }
         let logger = WorkerLog.start(configuration.log, environment: environment)
@@ -102,6 +114,14 @@ struct RunCommand: AsyncParsableCommand {
             throw ExitCode.failure
         }
         logger.log(.workerStopped)
+    }
+
+    private func checkDatabase(_ configuration: CourierConfiguration) async throws {
+        do throws(DatabaseFault) {
+            try await WorkerDatabase.check(configuration.postgres, keys: configuration.keys)
+        } catch {
+            throw StartFailure.report([error])
+        }
     }
 
     /// The services that reload the policy and the secrets while the worker runs.

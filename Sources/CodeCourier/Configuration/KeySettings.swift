@@ -28,7 +28,7 @@ enum KeySettings {
         let code = ring("code", source)
         let hash = ring("hash", source)
         let fingerprint = ring("fingerprint", source)
-        let seal = ring("seal", source, bytes: 32...32)
+        let seal = ring("seal", source)
         if let code {
             for ring in [hash, fingerprint, seal] { ring?.reportSharedKey(with: code, source) }
         }
@@ -48,12 +48,24 @@ enum KeySettings {
         ring("fingerprint", source)?.keyRing
     }
 
+    /// Reads each ring that is set, with its place, for the commands that show and change rings.
+    static func readPlaced(_ source: ConfigurationSource) -> [PlacedRing]? {
+        let set = names.filter { source.setting(["keys", $0]) != nil || source.setting(["keys", $0].ofFile) != nil }
+        if set.isEmpty { source.reportMissing(["keys", "hash"], such: "1:base64 of 32 random bytes") }
+        let rings = set.compactMap { name in
+            ring(name, source).flatMap { ring in
+                ring.keyRing.map { PlacedRing(name: name, ring: $0, setting: ring.setting) }
+            }
+        }
+        return rings.count == set.count ? rings : nil
+    }
+
+    /// The rings by their names in the configuration, in the order in which commands show them.
+    static let names = ["code", "hash", "seal", "fingerprint"]
+
     /// The keys of one ring; seal keys are AES-256 keys, hence exactly 32 bytes.
-    private static func ring(
-        _ name: String,
-        _ source: ConfigurationSource,
-        bytes lengths: ClosedRange<Int> = 32...1024
-    ) -> Ring? {
+    private static func ring(_ name: String, _ source: ConfigurationSource) -> Ring? {
+        let lengths = name == "seal" ? 32...32 : 32...1024
         let key = ["keys", name]
         guard let setting = source.secret(key, .lines) else {
             source.reportMissing(key, such: "1:base64 of 32 random bytes")
@@ -78,7 +90,7 @@ enum KeySettings {
     }
 
     /// The keys of a ring, separated by commas, line ends or both.
-    private static func entries(_ text: String) -> [String] {
+    static func entries(_ text: String) -> [String] {
         let lines = text.split(whereSeparator: \.isNewline).map(\.trimmed)
         let inner = lines.dropLast().map { $0.hasSuffix(",") ? String($0.dropLast()) : $0 }
         return (inner + lines.suffix(1)).joined(separator: ",")

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Administration
+import Formats
 import PostgresClient
 
 /// The reason why a database cannot be used, in one line.
 struct DatabaseFault: Error, CustomStringConvertible {
     let description: String
 
-    /// True when the database answered, but its fleet has other keys under the same ids.
+    /// True when the database answered, and the keys are not those that its fleet or its rows need.
     let isOfKeys: Bool
+
+    /// The time until which live rows need keys that are missing; nil for every other fault.
+    let keysNeededUntil: Timestamp?
 
     /// True for an outage, such as an unreachable or overloaded server, after which a retry may succeed.
     let isOutage: Bool
@@ -18,7 +22,8 @@ struct DatabaseFault: Error, CustomStringConvertible {
     /// For a missing privilege, the advice names the role to grant to the login, or without `role` the database's
     /// owner.
     init(_ error: any Error, role: String? = "courier_worker") {
-        isOfKeys = error is KeyCheck.OtherKeys
+        keysNeededUntil = (error as? KeyUse.MissingKeys)?.until
+        isOfKeys = error is KeyCheck.OtherKeys || keysNeededUntil != nil
         isOutage = ((error as? Migrator.Failure)?.error ?? error as? PostgresError)?.isPassingOutage == true
         guard !isOfKeys else {
             // The configuration key to fix is not one of PostgreSQL's.

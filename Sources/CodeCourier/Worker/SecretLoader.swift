@@ -20,13 +20,13 @@ actor SecretLoader: FileLoader {
     private let logger: Logger
     private let firstRetry: Duration
 
-    /// The next retry after an outage of the database, and its backoff; nil when none is due.
+    /// The next retry of a refused reload, and its backoff; nil when none is due.
     private var retry: (at: ContinuousClock.Instant, after: Duration)?
 
     /// The number of reloads begun: the result of an older one is dropped.
     private var readings = 0
 
-    /// Throws unless the keys are the fleet's, or new ones, which it then registers.
+    /// Throws unless live rows need no other keys, and these are the fleet's, or new ones, which it then registers.
     typealias KeyComparison = @Sendable (CodeKeys) async throws(DatabaseFault) -> Void
 
     /// The contents in force, by file path.
@@ -66,9 +66,10 @@ actor SecretLoader: FileLoader {
             guard contradictions.isEmpty else { return refuse(contradictions) }
             readings += 1
             let reading = readings
-            if configuration.keys.adds(to: secrets.keys.current), let fault = await fault(of: configuration.keys) {
-                if reading == readings { retry = fault.isOfKeys ? nil : nextRetry }
-                return refuse([fault.text])
+            let isOtherSet = configuration.keys.hasOtherIDs(than: secrets.keys.current)
+            if isOtherSet, let fault = await fault(of: configuration.keys) {
+                if reading == readings { retry = nextRetry(after: fault) }
+                return refuse([sentence(of: fault)])
             }
             guard reading == readings else { return }
             retry = nil
@@ -79,21 +80,27 @@ actor SecretLoader: FileLoader {
         }
     }
 
-    /// The reason why the fleet rejects keys, some of which are new here; nil when it accepts them.
-    private func fault(of keys: CodeKeys) async -> (text: String, isOfKeys: Bool)? {
+    /// The reason why the fleet rejects keys, some of which are new here or gone; nil when it accepts them.
+    private func fault(of keys: CodeKeys) async -> DatabaseFault? {
         do throws(DatabaseFault) {
             try await joinFleet(keys)
             return nil
         } catch {
-            if error.isOfKeys { return (error.description, true) }
-            return (
-                "keys: not compared with the fleet's (\(error)): tried again by itself, and at once by SIGHUP", false
-            )
+            return error
         }
     }
 
-    /// The next retry, with a backoff that doubles up to a minute.
-    private var nextRetry: (at: ContinuousClock.Instant, after: Duration) {
+    private func sentence(of fault: DatabaseFault) -> String {
+        if fault.keysNeededUntil != nil { return "\(fault); the rings are read again then" }
+        if fault.isOfKeys { return fault.description }
+        return "keys: not compared with the fleet's (\(fault)): tried again by itself, and at once by SIGHUP"
+    }
+
+    /// The next retry: when no live row needs a missing key any more, or after an outage with a backoff that doubles up
+    /// to a minute; none when the fleet has another key under an id.
+    private func nextRetry(after fault: DatabaseFault) -> (at: ContinuousClock.Instant, after: Duration)? {
+        if let until = fault.keysNeededUntil { return (.now + max(firstRetry, until - .now), firstRetry) }
+        if fault.isOfKeys { return nil }
         let wait = min(retry.map { $0.after * 2 } ?? firstRetry, .seconds(60))
         return (.now + wait, wait)
     }

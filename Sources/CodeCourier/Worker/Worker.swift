@@ -101,7 +101,7 @@ struct Worker {
         statsInterval = configuration.log.statsInterval
     }
 
-    /// Throws a `DatabaseFault` unless the keys are the fleet's, or new ones, which it then registers.
+    /// Throws a `DatabaseFault` unless live rows need no other keys, and these are the fleet's or new, which it registers.
     func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
         try await database.joinFleet(with: keys)
     }

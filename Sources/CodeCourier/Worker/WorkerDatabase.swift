@@ -22,7 +22,8 @@ struct WorkerDatabase {
 
     /// Connects to the database and checks it.
     ///
-    /// Throws a `DatabaseFault` unless server, schema, clock and cell are right, and its fleet has the same keys.
+    /// Throws a `DatabaseFault` unless server, schema, clock and cell are right, its fleet has the same keys, and no
+    /// live row needs another one.
     init(
         _ postgres: PostgresSettings,
         keys: KeySource,
@@ -62,7 +63,7 @@ struct WorkerDatabase {
         await pool.close()
     }
 
-    /// Throws a `DatabaseFault` unless the keys are the fleet's, or new ones, which it then registers.
+    /// Throws a `DatabaseFault` unless live rows need no other keys, and these are the fleet's or new, which it registers.
     func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
         do {
             try await Self.join(pool, cell, keys)
@@ -71,10 +72,31 @@ struct WorkerDatabase {
         }
     }
 
+    /// Throws a `DatabaseFault` unless a worker with these keys could start; writes nothing.
+    static func check(_ postgres: PostgresSettings, keys: CodeKeys) async throws(DatabaseFault) {
+        let configuration = PostgresConfiguration(url: postgres.url.revealed, applicationName: "code-courier run")
+        let pool = PostgresPool(configuration, size: 1)
+        do {
+            try await ServerCheck.run(configuration)
+            try await Migrator(pool: pool).check()
+            _ = try await ClockCheck.run(pool, at: { .now })
+            try await compare(pool, keys)
+            await pool.close()
+        } catch {
+            await pool.close()
+            throw DatabaseFault(error)
+        }
+    }
+
+    private static func compare(_ pool: PostgresPool, _ keys: CodeKeys) async throws {
+        try await KeyCheck(pool).compare(keys.checkValues)
+        try await KeyUse(pool).expectAll(in: keys)
+    }
+
     /// Compares keys before anything is written, so that a worker that may not join registers neither its cell nor its
     /// keys.
     private static func join(_ pool: PostgresPool, _ cell: UInt8, _ keys: CodeKeys) async throws {
-        try await KeyCheck(pool).compare(keys.checkValues)
+        try await compare(pool, keys)
         try await CellCheck.join(cell, pool)
         try await KeyCheck(pool).register(keys.checkValues)
     }

@@ -52,8 +52,8 @@ extension CodeKeys {
 
     package var checkValues: [KeyCheckValue] { rings.flatMap { $0.ring.checkValues(as: $0.name) } }
 
-    /// True if this set has a key id that an earlier set lacks.
-    package func adds(to earlier: CodeKeys) -> Bool {
-        zip(rings, earlier.rings).contains { now, before in now.ring.ids.contains { before.ring[$0] == nil } }
+    /// True if this set has a key id that an earlier set lacks, or lacks one of its ids.
+    package func hasOtherIDs(than earlier: CodeKeys) -> Bool {
+        zip(rings, earlier.rings).contains { now, before in Set(now.ring.ids) != Set(before.ring.ids) }
     }
 }

@@ -66,6 +66,7 @@ import Testing
         "count_admission_on": "",
         "erase_recipient": "operator, definer",
         "other_keys": "operator, definer",
+        "key_use": "operator, worker, definer",
         "show_request": "operator, definer",
         "show_recipient": "operator, definer",
         "show_verification": "operator, definer",
