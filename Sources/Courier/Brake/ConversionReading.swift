@@ -22,6 +22,9 @@ struct ConversionReading {
     fileprivate static let storeInterval = Duration.seconds(60)
     private static let learnInterval = Duration.seconds(600)
 
+    /// The failing rounds in a row after which a reader leaves its turn to another worker, and sits out as many.
+    static let patience = 10
+
     /// The end of a turn: another worker has become the reader.
     struct Lost: Error {}
 
@@ -67,6 +70,8 @@ struct ConversionReading {
     let logger: Logger
     private(set) var turn: Turn?
     private var notices = BrakeNotices()
+    private var failedRounds = 0
+    private var roundsToSitOut = 0
 
     init(ledger: any BrakeLedger, policies: PolicySource, logger: Logger) {
         self.ledger = ledger
@@ -75,7 +80,29 @@ struct ConversionReading {
     }
 
     /// Reads, judges and stores what has become due, if this worker is the reader or becomes it.
+    ///
+    /// An error that lasts may be this worker's alone, so another one gets the turn then.
     mutating func round() async throws {
+        guard roundsToSitOut == 0 else {
+            roundsToSitOut -= 1
+            return
+        }
+        let start = ContinuousClock.now
+        do {
+            try await work()
+            failedRounds = 0
+        } catch {
+            // A turn that the database renewed is no outage of all workers.
+            failedRounds = turn.map { $0.renewedAt >= start } == true ? failedRounds + 1 : 0
+            if failedRounds >= Self.patience {
+                (failedRounds, roundsToSitOut) = (0, Self.patience)
+                try? await resign()
+            }
+            throw error
+        }
+    }
+
+    private mutating func work() async throws {
         do {
             guard let (turn, now) = try await elect() else { return }
             for block in turn.brakes.follow(policies.current, at: now) {

@@ -142,6 +142,7 @@ extension PostgresLedger {
             SELECT v.id, v.tenant, v.region, v.client_key, v.prefix_key, v.range_key, v.confirmed,
                 CASE
                     WHEN v.state = 'approved' THEN 1
+                    WHEN v.status IS NULL THEN 4
                     WHEN v.reason = 'fraud_blocked_by_provider' THEN 3
                     WHEN v.status IN ('failed', 'undelivered', 'expired_unsent') THEN 2
                     WHEN v.status = 'expired' AND coalesce(v.used_providers, '') !~ '(^| )[^! ]' THEN 2
@@ -272,6 +273,7 @@ extension ConversionSample {
             case 1: .approved
             case 2: .unsent
             case 3: .fraud
+            case 4: .waiting
             default: .open
             }
         self.init(

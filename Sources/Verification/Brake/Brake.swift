@@ -91,6 +91,8 @@ package struct Brake {
             case .unsent:
                 row.isUnsent = true
                 row.leave()
+            case .waiting:
+                continue
             case .fraud:
                 set(row, weight: 1, isApproved: false)
             case .open, .approved:

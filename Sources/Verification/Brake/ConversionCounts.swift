@@ -55,9 +55,9 @@ package struct ConversionCounts: Sendable, Equatable {
 
     package var isEmpty: Bool { groups.isEmpty }
 
-    /// Counts a verification at the last age; one that never left says nothing.
+    /// Counts a verification at the last age; one whose message has not left says nothing.
     package mutating func add(_ sample: ConversionSample, of tenant: String) {
-        guard sample.outcome != .unsent, let beganAt = sample.id.version7Time else { return }
+        guard ![.unsent, .waiting].contains(sample.outcome), let beganAt = sample.id.version7Time else { return }
         let group = Group(
             hour: beganAt.hour,
             tenant: tenant,

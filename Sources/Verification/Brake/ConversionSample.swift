@@ -12,6 +12,9 @@ package struct ConversionSample: Sendable, Equatable {
         /// No message has left: nothing can be approved.
         case unsent
 
+        /// No message has left yet: a later reading tells.
+        case waiting
+
         /// The provider called it fraud: it counts as mature and not approved.
         case fraud
     }

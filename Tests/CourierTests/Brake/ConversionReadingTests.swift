@@ -80,6 +80,21 @@ import Verification
         #expect(second.turn != nil)
     }
 
+    @Test func `a reader whose rounds fail leaves its turn to another one, but not in an outage`() async throws {
+        var (first, second) = (reading(), reading())
+        try await first.round()
+        ledger.with { $0.isFailing = true }
+        for _ in 0..<(2 * ConversionReading.patience) { try? await run(&first, for: 2) }
+        #expect(first.turn != nil)
+        ledger.with { ($0.isFailing, $0.refusesReads) = (false, true) }
+        for _ in 0..<ConversionReading.patience { try? await run(&first, for: 2) }
+        #expect(first.turn == nil)
+        ledger.with { $0.refusesReads = false }
+        try await run(&first, for: 2)
+        try await run(&second, for: 2)
+        #expect(first.turn == nil && second.turn != nil)
+    }
+
     @Test func `each verification is read at each age, once, in slices without a gap`() async throws {
         var reading = reading()
         try await reading.round()
@@ -254,9 +269,10 @@ import Verification
         try await reading.round()
         ledger.add(20, at: ledger.with { $0.now })
         watched.isFailing.withLock { $0 = true }
-        for _ in 0..<70 {
+        var failures = 0
+        for _ in 0..<70 where failures < 3 {
             ledger.advance(by: .seconds(2))
-            do { try await reading.round() } catch is MemoryBrakeLedger.Failure {}
+            do { try await reading.round() } catch is MemoryBrakeLedger.Failure { failures += 1 }
         }
         #expect(blocks.isEmpty && log.lines(.brakeTripped).count == 1)
         watched.isFailing.withLock { $0 = false }

@@ -32,6 +32,7 @@ final class MemoryBrakeLedger: BrakeLedger {
         var boards = 0
         var added: [BrakeRefusal] = []
         var isFailing = false
+        var refusesReads = false
         var failures = 0
 
         /// Called with each slice that is read.
@@ -112,6 +113,7 @@ final class MemoryBrakeLedger: BrakeLedger {
 
     func conversions(from: Timestamp, to: Timestamp) async throws -> [String: [ConversionSample]] {
         let (samples, count, onRead) = try answer { state in
+            if state.refusesReads { throw Failure() }
             state.reads.append((from, to))
             let now = state.now
             var samples: [String: [ConversionSample]] = [:]

@@ -79,7 +79,7 @@ import Verification
             let found = try await ledger.conversions(from: beganAt, to: beganAt + .milliseconds(1))
             let sample = try #require(found["default"]?.first)
             #expect(found.count == 1 && sample.id == id.uuid)
-            #expect(sample.region == "DE" && sample.outcome == .open && !sample.isConfirmed)
+            #expect(sample.region == "DE" && sample.outcome == .waiting && !sample.isConfirmed)
             #expect(sample.client != nil && sample.prefix != nil && sample.range != nil)
             #expect(Set([sample.client, sample.prefix, sample.range]).count == 3)
             #expect(try await ledger.conversions(from: start - .seconds(10), to: beganAt).isEmpty)
@@ -111,7 +111,7 @@ import Verification
     }
 
     private static let outcomes: [(columns: String, outcome: ConversionSample.Outcome)] = [
-        ("status = NULL", .open),
+        ("status = NULL", .waiting),
         ("status = 'sent', used_providers = 'main'", .open),
         ("status = 'unknown', used_providers = 'main'", .open),
         ("status = 'expired', used_providers = 'main', state = 'expired'", .open),

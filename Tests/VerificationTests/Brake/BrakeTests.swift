@@ -104,6 +104,28 @@ import Testing
         #expect(brake.verifications == 60)
     }
 
+    @Test func `a message that waits counts for none until it has left`() {
+        var brake = Brake(rules: BrakeRules())
+        let waiting = Self.samples(30, from: .test, outcome: .waiting)
+        for age in [nil, 0, 5] {
+            brake.read(waiting, age: age, by: Usual())
+            #expect(brake.judge(at: .test + .seconds(600), by: Usual()).isEmpty)
+        }
+        let left = waiting.map { sample in
+            ConversionSample(
+                id: sample.id,
+                region: "DE",
+                client: nil,
+                prefix: 7,
+                range: 1,
+                isConfirmed: false,
+                outcome: .open
+            )
+        }
+        brake.read(left, age: 5, by: Usual())
+        #expect(brake.judge(at: .test + .seconds(601), by: Usual()).map(\.key) == [BrakeKey(.prefix, 7)])
+    }
+
     @Test func `a provider's word of fraud counts at once`() {
         var brake = Brake(rules: BrakeRules())
         brake.read(Self.samples(20, from: .test, outcome: .fraud), age: nil, by: Usual())

@@ -104,7 +104,10 @@ import Testing
 
     @Test func `an approval counts for each age that it was not older than, and what never left counts for nothing`() {
         var counts = ConversionCounts()
-        for (outcome, seconds) in [(ConversionSample.Outcome.approved, 31), (.open, 0), (.fraud, 0), (.unsent, 0)] {
+        let outcomes: [(ConversionSample.Outcome, Int)] = [
+            (.approved, 31), (.open, 0), (.fraud, 0), (.unsent, 0), (.waiting, 0),
+        ]
+        for (outcome, seconds) in outcomes {
             var random = SystemRandomNumberGenerator()
             let sample = ConversionSample(
                 id: .version7(at: .test, using: &random),
