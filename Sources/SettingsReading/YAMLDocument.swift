@@ -34,7 +34,8 @@ package enum YAMLDocument {
         case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
             .composer(let context, let problem, let mark, _):
             let start = context.map { "\($0.text) that begins in line \($0.mark.line), " } ?? ""
-            faults.report(line: mark.line, key: "", "is not YAML: \(start)\(problem)")
+            let advice = YAMLAdvice.of(problem, line: mark.line, column: mark.column, in: text).map { "; \($0)" } ?? ""
+            faults.report(line: mark.line, key: "", "is not YAML: \(start)\(problem)\(advice)")
         case .reader(let problem, let offset, _, _):
             let line = offset.map { text.prefix($0).count(where: \.isNewline) + 1 }
             faults.report(line: line, key: "", "is not YAML: \(problem)")

@@ -305,6 +305,25 @@ struct ConfigurationFaultTests {
         #expect(faults.first?.hasPrefix(expected) == true, "\(faults)")
     }
 
+    @Test(arguments: [
+        ("policy:\n\tpath: a", 2, "a tab indents this line: use spaces"),
+        ("a: b\n\u{feff}c: d", 2, "a byte order mark begins this line, as when files are joined: remove it"),
+        ("log:\n  level: @x", 2, "a value cannot begin with @, ` or %: quote it"),
+        ("kafka: *missing", 1, "quote a value that begins with *"),
+        ("log: x: y", 1, "and the colon after the key above"),
+        ("log:\n  level: info\n format: text", 3, "check this line's indentation and the quotes above it"),
+        ("log:\n  level: \"info", 2, "a quotation mark is not closed"),
+        ("log: { level: info\nkafka: {}", 2, "a comma or a closing bracket is missing before this line or in it"),
+        ("log: { level: \"\\q\" }", 1, "write \\\\ for a backslash, or use single quotes"),
+        ("log: {}\n---\nkafka: {}", 2, "a file is one document: remove the line ---"),
+    ])
+    func `a file that is not YAML is told with its line and the fix`(text: String, line: Int, fix: String) throws {
+        let faults = try folder.faults(text)
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix("courier.yaml:\(line): is not YAML: ") == true, "\(faults)")
+        #expect(faults.first?.hasSuffix("; \(fix)") == true || faults.first?.hasSuffix(" \(fix)") == true, "\(faults)")
+    }
+
     @Test func `a file that is not there is one fault`() {
         guard case .failure(let faults) = CourierConfiguration.load(path: "/nowhere/courier.yaml", environment: [:])
         else {
