@@ -16,7 +16,7 @@ extension CodeCourier {
         // Standard output is buffered, and `_exit` does not flush it.
         defer { fflush(nil) }
         do {
-            try HelpRequest.check(Array(CommandLine.arguments.dropFirst()))
+            try CommandNames.check(Array(CommandLine.arguments.dropFirst()))
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -64,6 +64,9 @@ struct CodeCourier: AsyncParsableCommand {
               code-courier config show --config courier.yaml
 
             Each command has examples of its own: code-courier help policy simulate.
+            Exit codes: 0 done, 1 the answer is no (a wrong code, no event),
+            2 a fault of configuration or servers, 64 a wrong command line; more and
+            shell completion in docs/operators.md.
             The pages are in docs: deployment, configuration, http-providers, policy,
             architecture, operators, log-events, scaling, performance, gateways,
             reasons, brake, verifiers, guarantees, threats, standards, compatibility.

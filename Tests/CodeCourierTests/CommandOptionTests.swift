@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import ArgumentParser
 import KafkaClient
 import Testing
+import Verification
 
 @testable import CodeCourier
 
@@ -33,5 +35,32 @@ import Testing
         let trial = "docs/deployment.md; for a trial kafka-topics.sh --create --topic a"
         #expect("\(missing)" == "no topic a (topic missing): create it (\(trial)), or check kafka.topics")
         #expect("\(KafkaFault(KafkaError(.failure), key: "kafka.options"))" == "kafka.options: KafkaError(_FAIL)")
+    }
+
+    @Test(arguments: [
+        ["message", "preview", "--channel", "emial"],
+        ["verify", "--verification", "019a4f6e-6f10-7b11-9d22-33e44f556a66", "--code", "1", "--purpose", "sign_inn"],
+        ["request", "send", "--phone", "+16502530000", "--purpose", "sign_inn"],
+    ])
+    func `a mistyped choice is refused with the nearest one`(call: [String]) {
+        let error = #expect(throws: (any Error).self) { try CodeCourier.parseAsRoot(call) }
+        let meant = call.last == "emial" ? "email" : "sign_in"
+        let text = error.map { CodeCourier.message(for: $0) } ?? ""
+        #expect(text.hasSuffix("; did you mean \(meant)?"), "\(text)")
+    }
+
+    @Test func `a verifier without the key names the key alone`() {
+        #expect(DatabaseFault(Verifier.Failure.unknownKey(KeyID(7))).description.hasPrefix("keys.hash: key 7 "))
+    }
+
+    @Test func `an erasure that finds nothing says so`() throws {
+        let number = try #require(PhoneNumber("+16502530000"))
+        let recipient = Recipient.phone(number)
+        var report = Eraser.Report()
+        let nothing = ErasureOutput(report: report, recipient: recipient, isRehearsal: false).lines
+        #expect(nothing.first == "\(recipient.masked): nothing found")
+        report.verifications = 1
+        let lines = ErasureOutput(report: report, recipient: recipient, isRehearsal: false).lines
+        #expect(lines.first == "\(recipient.masked): erased")
     }
 }

@@ -29,23 +29,28 @@ import Testing
     }
 
     @Test(arguments: [
+        ("polcy check policy.yaml", "code-courier has no command polcy; did you mean policy?"),
+        ("policy chek policy.yaml", "code-courier policy has no command chek; did you mean check?"),
+        ("nonsense", "code-courier has no command nonsense; its commands are run, migrate,"),
         ("help runn", "code-courier has no command runn; did you mean run?"),
         ("help policy explian", "code-courier policy has no command explian; did you mean explain?"),
         ("help nonsense", "code-courier has no command nonsense; its commands are run, migrate,"),
         ("help run now", "code-courier run has no commands below it"),
     ])
-    func `help of a command that there is none of exits 64 and says which are meant`(call: String, words: String) throws
-    {
+    func `a command that there is none of exits 64 and says which are meant`(call: String, words: String) throws {
         let error = #expect(throws: ValidationError.self) {
-            try HelpRequest.check(call.split(separator: " ").map(String.init))
+            try CommandNames.check(call.split(separator: " ").map(String.init))
         }
         #expect(error?.message.hasPrefix(words) == true, "\(error?.message ?? "")")
         #expect(CodeCourier.exitCode(for: try #require(error)) == .validationFailure)
     }
 
-    @Test(arguments: ["help", "help run", "help policy explain", "help --version", "run --check"])
-    func `help of a command is no fault`(call: String) throws {
-        try HelpRequest.check(call.split(separator: " ").map(String.init))
+    @Test(arguments: [
+        "help", "help run", "help policy explain", "help --version", "run --check", "--version", "", "policy",
+        "show polcy", "policy check chek", "--generate-completion-script bash",
+    ])
+    func `a call without a mistyped command passes`(call: String) throws {
+        try CommandNames.check(call.split(separator: " ").map(String.init))
     }
 
     @Test func `no line of a help is broken where it is not written so`() {

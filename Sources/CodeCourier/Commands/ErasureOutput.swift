@@ -22,7 +22,15 @@ struct ErasureOutput {
         if isatty(STDOUT_FILENO) == 1 { printOutput(lines) } else { printOutput(json) }
     }
 
+    private var isEmpty: Bool { counts.allSatisfy { $0.rows == 0 } }
+
     var lines: [String] {
+        if isEmpty {
+            return [
+                "\(recipient.masked): nothing found",
+                "next: check the number or address, --tenant, and whether this is the database of its cell",
+            ]
+        }
         let verb = isRehearsal ? "would be erased" : "erased"
         let width = counts.map(\.table.count).max() ?? 0
         return ["\(recipient.masked): \(verb)"]

@@ -6,7 +6,7 @@ import Verification
 
 /// Shows the texts of messages and their cost in segments.
 struct MessagePreviewCommand: AsyncParsableCommand {
-    enum Channel: String, CaseIterable, ExpressibleByArgument {
+    enum Channel: String, CaseIterable {
         case sms
         case email
     }
@@ -37,7 +37,7 @@ struct MessagePreviewCommand: AsyncParsableCommand {
     @Option(help: "The tenant whose texts are shown.")
     var tenant = "default"
 
-    @Option(help: "sms or email.")
+    @Option(help: "sms or email.", transform: { try ChoiceArgument.value($0, of: "--channel") })
     var channel = Channel.sms
 
     @Option(help: "The person's language, such as pt-BR; default: the tenant's.")

@@ -83,6 +83,7 @@ struct RequestCommand: AsyncParsableCommand {
             guard (bundleId == nil) == (deviceToken == nil) else {
                 throw ValidationError("give --device-token and --bundle-id together")
             }
+            let _: Purpose = try ChoiceArgument.value(purpose, of: "--purpose")
             guard language.map(LanguageArgument.isValid) ?? true else {
                 throw ValidationError("--language must be a language tag such as en or pt-BR")
             }

@@ -60,18 +60,15 @@ struct VerifyCommand: AsyncParsableCommand {
         guard digits.map(TypedCode.lengths.contains) ?? true else {
             throw ValidationError("--digits must be a number from 4 to 10")
         }
-        guard Purpose(rawValue: purpose) != nil else {
-            throw ValidationError(
-                "--purpose must be one of \(Purpose.allCases.map(\.rawValue).joined(separator: ", "))"
-            )
-        }
+        let _: Purpose = try ChoiceArgument.value(purpose, of: "--purpose")
         guard email.map({ EmailAddress($0) != nil }) ?? true else {
             throw ValidationError("--email must be an e-mail address")
         }
     }
 
     func run() async throws {
-        guard let uuid = UUIDValue(verification), let purpose = Purpose(rawValue: purpose) else { return }
+        guard let uuid = UUIDValue(verification) else { return }
+        let purpose: Purpose = try ChoiceArgument.value(purpose, of: "--purpose")
         let keys = try options.read(KeySettings.readHash)
         let fingerprint = try fingerprint()
         let url = try options.databaseURL(or: postgresURL)

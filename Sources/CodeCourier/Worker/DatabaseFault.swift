@@ -25,7 +25,7 @@ struct DatabaseFault: Error, CustomStringConvertible {
         keysNeededUntil = (error as? KeyUse.MissingKeys)?.until
         isOfKeys = error is KeyCheck.OtherKeys || keysNeededUntil != nil
         isOutage = ((error as? Migrator.Failure)?.error ?? error as? PostgresError)?.isPassingOutage == true
-        guard !isOfKeys else {
+        guard !isOfKeys, !(error is Verifier.Failure) else {
             // The configuration key to fix is not one of PostgreSQL's.
             description = "\(error)"
             return
