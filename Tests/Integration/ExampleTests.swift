@@ -8,7 +8,7 @@ import TestTools
 import Testing
 
 extension CommandLineSuite {
-    /// Runs the programs of `docs/examples` as a reader would.
+    /// Runs the programs of `examples` as a reader would.
     @Suite struct Examples {
         @Test func `the gateway in Python asks, and the verifier in Python approves the code once`() async throws {
             try await TestFleet.with { fleet in
@@ -57,7 +57,7 @@ extension CommandLineSuite {
         ) async throws -> Program {
             let root = Repository.root
             let program = try Program(
-                [root.appending(path: "docs/examples/\(script)").path] + arguments,
+                [root.appending(path: "examples/\(script)").path] + arguments,
                 executable: root.appending(path: ".local/python/bin/python").path,
                 folder: fleet.folder
             )

@@ -23,10 +23,10 @@ say "Checking schemas and test vectors"
 .local/python/bin/python deploy/local/check_compatibility.py
 .local/python/bin/python deploy/local/check_asyncapi.py
 .local/python/bin/python schemas/make_test_vectors.py --check
-.local/python/bin/python docs/examples/verifier.py --self-test
+.local/python/bin/python examples/verifier.py --self-test
 # A developer may have neither.
-if command -v node >/dev/null; then node docs/examples/verifier.mjs; fi
-if command -v go >/dev/null; then go run docs/examples/verifier.go; fi
+if command -v node >/dev/null; then node examples/verifier.mjs; fi
+if command -v go >/dev/null; then go run examples/verifier.go; fi
 .local/python/bin/python deploy/local/check_docs.py
 say "Not checked here: whether users' validators agree (make check-schemas TOOLS=folder, as continuous integration does)"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The hash and the two calls of a verifier in Go; verifier.py has the rest: reading of typed codes, e-mail, HTTP.
-// go run docs/examples/verifier.go computes the test vectors, from the repository's folder.
+// go run examples/verifier.go computes the test vectors, from the repository's folder.
 package main
 
 import (

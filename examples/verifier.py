@@ -107,7 +107,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(json.dumps(answer).encode())
 
 
-def self_test(path=pathlib.Path(__file__).resolve().parents[2] / "schemas" / "test-vectors.json"):
+def self_test(path=pathlib.Path(__file__).resolve().parents[1] / "schemas" / "test-vectors.json"):
     vectors = json.loads(path.read_text("utf-8"))
     keys = {name: {int(i): base64.b64decode(key) for i, key in ring.items()} for name, ring in vectors["keys"].items()}
     for v in vectors["codes"] + vectors["links"] + vectors["pushSecrets"]:
