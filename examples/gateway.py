@@ -84,7 +84,9 @@ class Answers(threading.Thread):
             message = self.consumer.poll(1)
             if message is None or message.error() is not None:
                 continue
-            ids = {message.key().decode(), dict(message.headers())["ce_requestid"].decode()}
+            # A record that somebody else wrote into the topic may lack either.
+            names = message.key(), dict(message.headers() or []).get("ce_requestid")
+            ids = {name.decode(errors="replace") for name in names if name}
             with self.changed:
                 if any(name in self.events for name in ids):  # else another instance's: its value is not parsed
                     event = json.loads(message.value())
@@ -114,8 +116,12 @@ LATER = ("max_sends", "locked")
 
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
-        asked = json.loads(self.rfile.read(max(0, min(int(self.headers["Content-Length"]), 4096))))
-        value = request(asked["phone"], options.purpose)  # your gateway takes subject and client.ip from the session
+        try:
+            asked = json.loads(self.rfile.read(max(0, min(int(self.headers["Content-Length"]), 4096))))
+            # Your gateway takes subject and client.ip from the session.
+            value = request(asked["phone"], options.purpose)
+        except (KeyError, TypeError, ValueError):
+            return self.respond(400, {"error": 'send {"phone": "+16502530000"}'})
         answers.expect(value["requestId"])
         if send(producer, options.topic, value):
             self.reply(value["requestId"], 3)
