@@ -59,10 +59,10 @@ package struct KeyUse: Sendable {
     ///
     /// Rows are read only if the fleet has had a key that is not in the rings.
     package func expectAll(in keys: CodeKeys) async throws {
-        let rings = Dictionary(keys.rings.map { ($0.name, $0.ring) }) { first, _ in first }
+        let names = keys.names
         let missing = try await pool.withSession { session in
-            let absent = try session.execute(Self.absent(keys)).onlyRow.bool(0)
-            return try absent ? Self.needs(session).filter { rings[$0.name.ring]?[$0.name.id] == nil } : []
+            let absent = try session.execute(Self.absent(names)).onlyRow.bool(0)
+            return try absent ? Self.needs(session).filter { !names.contains($0.name) } : []
         }
         if !missing.isEmpty { throw MissingKeys(missing) }
     }
@@ -77,10 +77,9 @@ package struct KeyUse: Sendable {
         }
     }
 
-    /// True if the fleet has had a key that the rings lack.
-    private static func absent(_ keys: CodeKeys) -> Statement {
-        let names = keys.checkValues.map(\.name)
-        return Statement(
+    /// True if the fleet has had a key other than these.
+    private static func absent(_ names: [KeyName]) -> Statement {
+        Statement(
             """
             SELECT EXISTS (
                 SELECT FROM courier.key_check k

@@ -46,15 +46,9 @@ struct BrakeDatabaseOptions: ParsableArguments {
     /// Runs a body with the tables, and reports a fault of the database in one line.
     func withDesk<Value>(_ body: (BrakeDesk) async throws -> Value) async throws -> Value {
         let url = try options.databaseURL(or: postgresURL)
-        let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier brake"), size: 1)
-        do {
-            let value = try await body(BrakeDesk(pool: pool))
-            await pool.close()
-            return value
-        } catch {
-            await pool.close()
-            if error is ExitCode { throw error }
-            throw StartFailure.report([DatabaseFault(error, role: "courier_operator")])
+        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier brake")
+        return try await CommandDatabase.with(configuration, role: "courier_operator") { pool in
+            try await body(BrakeDesk(pool: pool))
         }
     }
 }

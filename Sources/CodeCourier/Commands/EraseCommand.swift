@@ -65,17 +65,13 @@ struct EraseCommand: AsyncParsableCommand {
         let recipient = try recipient()
         let keys = try options.read(KeySettings.readFingerprint)
         let fingerprints = keys.all.map { recipient.fingerprint(key: $0) }
-        let pool = PostgresPool(Self.configuration(url: try options.databaseURL(or: postgresURL)), size: 1)
-        do {
+        let configuration = Self.configuration(url: try options.databaseURL(or: postgresURL))
+        let report = try await CommandDatabase.with(configuration, role: "courier_operator") { pool in
             let eraser = Eraser(pool: pool)
             try await eraser.checkKeys(keys.checkValues(as: "fingerprint"))
-            let report = try await eraser.erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
-            await pool.close()
-            ErasureOutput(report: report, recipient: recipient, isRehearsal: dryRun).write()
-        } catch {
-            await pool.close()
-            throw StartFailure.report([DatabaseFault(error, role: "courier_operator")])
+            return try await eraser.erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
         }
+        ErasureOutput(report: report, recipient: recipient, isRehearsal: dryRun).write()
     }
 
     private static func configuration(url: String) -> PostgresConfiguration {

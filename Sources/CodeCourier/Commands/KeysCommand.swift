@@ -49,20 +49,15 @@ struct KeyOptions: ParsableArguments {
     /// Keys that are not the fleet's would make the answer one of other keys, so they are a fault.
     func needs(of rings: [PlacedRing], _ postgresURL: String?) async throws -> [KeyNeed] {
         let url = try options.databaseURL(or: postgresURL)
-        let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier keys"), size: 1)
-        do {
+        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier keys")
+        return try await CommandDatabase.with(configuration, role: "courier_operator") { pool in
             try await KeyCheck(pool).compareAsOperator(rings.flatMap { $0.ring.checkValues(as: $0.name) })
-            let needs = try await KeyUse(pool).needs()
-            await pool.close()
-            return needs
-        } catch {
-            await pool.close()
-            throw StartFailure.report([DatabaseFault(error, role: "courier_operator")])
+            return try await KeyUse(pool).needs()
         }
     }
 }
 
-/// The name of a ring in the configuration.
+/// The name of a ring in the configuration, in the order in which commands show the rings.
 enum RingName: String, CaseIterable, ExpressibleByArgument {
     case code, hash, seal, fingerprint
 }

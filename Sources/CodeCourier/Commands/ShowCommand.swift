@@ -49,14 +49,9 @@ struct ShowCommand: AsyncParsableCommand {
         let wanted = ShownSubject(try PersonArgument.text(subject, "id, number or address"))
         let fingerprints = try fingerprints(of: wanted)
         let url = try options.databaseURL(or: postgresURL)
-        let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier show"), size: 1)
-        let output: StoryOutput
-        do {
-            output = try await look(for: wanted, fingerprints, StoryReader(pool: pool))
-            await pool.close()
-        } catch {
-            await pool.close()
-            throw StartFailure.report([DatabaseFault(error, role: "courier_operator")])
+        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier show")
+        let output = try await CommandDatabase.with(configuration, role: "courier_operator") { pool in
+            try await look(for: wanted, fingerprints, StoryReader(pool: pool))
         }
         printOutput(json ? output.json : Array(output.lines.joined(separator: "\n").utf8))
         if output.isEmpty { throw ExitCode(1) }

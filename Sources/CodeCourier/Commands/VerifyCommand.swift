@@ -72,10 +72,9 @@ struct VerifyCommand: AsyncParsableCommand {
         let keys = try options.read(KeySettings.readHash)
         let fingerprint = try fingerprint()
         let url = try options.databaseURL(or: postgresURL)
-        let pool = PostgresPool(PostgresConfiguration(url: url, applicationName: "code-courier verify"), size: 1)
-        let answer: Verifier.Answer
-        do {
-            answer = try await Verifier(pool: pool, hashKeys: keys)
+        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier verify")
+        let answer = try await CommandDatabase.with(configuration, role: "courier_verifier") { pool in
+            try await Verifier(pool: pool, hashKeys: keys)
                 .check(
                     VerificationID(uuid),
                     tenant: tenant,
@@ -84,10 +83,6 @@ struct VerifyCommand: AsyncParsableCommand {
                     digits: digits.map { $0...$0 } ?? TypedCode.lengths,
                     recipientFingerprint: fingerprint
                 )
-            await pool.close()
-        } catch {
-            await pool.close()
-            throw StartFailure.report([DatabaseFault(error, role: "courier_verifier")])
         }
         let left = answer.checksLeft.map { ", \($0) guesses left" } ?? ""
         print(answer.status == .incorrect ? "incorrect\(left)" : answer.status.rawValue)

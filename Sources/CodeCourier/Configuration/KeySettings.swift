@@ -50,7 +50,9 @@ enum KeySettings {
 
     /// Reads each ring that is set, with its place, for the commands that show and change rings.
     static func readPlaced(_ source: ConfigurationSource) -> [PlacedRing]? {
-        let set = names.filter { source.setting(["keys", $0]) != nil || source.setting(["keys", $0].ofFile) != nil }
+        let set = RingName.allCases.map(\.rawValue).filter { name in
+            source.setting(["keys", name]) != nil || source.setting(["keys", name].ofFile) != nil
+        }
         if set.isEmpty { source.reportMissing(["keys", "hash"], such: "1:base64 of 32 random bytes") }
         let rings = set.compactMap { name in
             ring(name, source).flatMap { ring in
@@ -59,9 +61,6 @@ enum KeySettings {
         }
         return rings.count == set.count ? rings : nil
     }
-
-    /// The rings by their names in the configuration, in the order in which commands show them.
-    static let names = ["code", "hash", "seal", "fingerprint"]
 
     /// The keys of one ring; seal keys are AES-256 keys, hence exactly 32 bytes.
     private static func ring(_ name: String, _ source: ConfigurationSource) -> Ring? {

@@ -38,7 +38,14 @@ struct PolicyDiff {
     let new: Policy
 
     /// The changes for every tenant first, then by tenant, in the order of the decision.
-    var changes: [Change] {
+    let changes: [Change]
+
+    init(old: Policy, new: Policy) {
+        (self.old, self.new) = (old, new)
+        changes = Self.changes(from: old, to: new)
+    }
+
+    private static func changes(from old: Policy, to new: Policy) -> [Change] {
         var changes: [Change] = []
         let plans = [old, new].map(\.numberPlan.overrides)
         if let change = Change.ofList("number plan corrections", plans[0], plans[1]) { changes.append(change) }
@@ -60,7 +67,6 @@ struct PolicyDiff {
     }
 
     func lines(files: (old: String, new: String)) -> [String] {
-        let changes = changes
         var lines = ["\(files.old): version \(old.version)", "\(files.new): version \(new.version)"]
         if old.version == new.version, !changes.isEmpty { lines.append("give the new one a version of its own") }
         if changes.isEmpty { return lines + ["", "nothing changes for anybody"] }

@@ -50,10 +50,12 @@ extension CodeKeys {
         [("code", code), ("hash", hash), ("seal", seal), ("fingerprint", fingerprint)]
     }
 
+    package var names: [KeyName] { rings.flatMap { name, ring in ring.ids.map { KeyName(ring: name, id: $0) } } }
+
     package var checkValues: [KeyCheckValue] { rings.flatMap { $0.ring.checkValues(as: $0.name) } }
 
     /// True if this set has a key id that an earlier set lacks, or lacks one of its ids.
     package func hasOtherIDs(than earlier: CodeKeys) -> Bool {
-        zip(rings, earlier.rings).contains { now, before in Set(now.ring.ids) != Set(before.ring.ids) }
+        Set(names) != Set(earlier.names)
     }
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ArgumentParser
+import PostgresClient
+
+/// The database as a command uses it: one connection for one piece of work.
+enum CommandDatabase {
+    /// Runs a body with a pool of one connection, which is closed afterwards.
+    ///
+    /// A fault of the database is reported in one line, with advice for a login that is granted `role`; an exit code
+    /// passes.
+    static func with<Value>(
+        _ configuration: PostgresConfiguration,
+        role: String,
+        _ body: (PostgresPool) async throws -> Value
+    ) async throws -> Value {
+        let pool = PostgresPool(configuration, size: 1)
+        do {
+            let value = try await body(pool)
+            await pool.close()
+            return value
+        } catch {
+            await pool.close()
+            if error is ExitCode { throw error }
+            throw StartFailure.report([DatabaseFault(error, role: role)])
+        }
+    }
+}
