@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+package import Formats
 package import PostgresClient
 
 /// The properties of a server and a database that decide whether a ledger can use it.
@@ -177,5 +178,88 @@ package enum ServerCheck {
             isStandby: try row.bool(2),
             readOnlySource: try row.optionalText(3)
         )
+    }
+}
+
+/// Compares a worker's cell with the database's cell, which its first worker set.
+package enum CellCheck {
+    /// The database belongs to another cell than the worker.
+    package struct OtherCell: Error, Equatable, CustomStringConvertible {
+        package let cell: UInt8
+        package let workerCell: UInt8
+
+        package init(cell: UInt8, workerCell: UInt8) {
+            self.cell = cell
+            self.workerCell = workerCell
+        }
+
+        package var description: String {
+            """
+            the database belongs to cell \(cell) (courier.cell) and worker.cell is \(workerCell): name the database of \
+            cell \(workerCell), or set worker.cell to \(cell)
+            """
+        }
+    }
+
+    /// Assigns the database to the cell, or throws when it belongs to another one.
+    ///
+    /// Of two first workers, the second waits for the first one's row lock and then reads the row.
+    package static func join(_ cell: UInt8, _ pool: PostgresPool) async throws {
+        let number = try await pool.withTransaction { transaction in
+            try transaction.commit([
+                Statement(
+                    "INSERT INTO courier.cell (number) VALUES ($1) ON CONFLICT DO NOTHING",
+                    [.int16(Int16(cell))]
+                ),
+                Statement("SELECT number FROM courier.cell"),
+            ])[1].onlyRow.int16(0)
+        }
+        guard number == Int16(cell) else { throw OtherCell(cell: UInt8(clamping: number), workerCell: cell) }
+    }
+}
+
+/// Compares a worker's clock with a database's.
+///
+/// An id contains the worker's time, but the database's clock creates and drops the daily partitions: rows with a
+/// distant time would be dropped while they live, or block the creation of future partitions.
+package enum ClockCheck {
+    /// Rows are kept for at least a day beyond their lives, and partitions are created three days ahead.
+    package static let tolerance = Duration.seconds(12 * 3600)
+
+    package struct Apart: Error, Equatable, CustomStringConvertible {
+        /// The lead of the worker's clock over the database's; negative when it is behind.
+        package let lead: Duration
+
+        package var description: String {
+            let hours = (lead.components.seconds.magnitude + 1800) / 3600
+            let side = lead > .zero ? "ahead of" : "behind"
+            return "this machine's clock is \(hours) hours \(side) the database's: set both right, such as by NTP"
+        }
+    }
+
+    /// Returns the lead; throws `Apart` when it is beyond `tolerance`, or the database's error.
+    @discardableResult
+    package static func run(_ pool: PostgresPool, at now: @escaping @Sendable () -> Timestamp) async throws -> Duration
+    {
+        let lead = try await lead(pool, at: now)
+        guard (.zero - tolerance...tolerance).contains(lead) else { throw Apart(lead: lead) }
+        return lead
+    }
+
+    /// The least possible lead of the worker's clock over the database's; negative when it is behind.
+    package static func lead(_ pool: PostgresPool, at now: @escaping @Sendable () -> Timestamp) async throws -> Duration
+    {
+        try await pool.withSession { session in
+            let before = now()
+            let row = try session.execute(Statement("SELECT clock_timestamp()")).onlyRow
+            return lead(before: before, database: Timestamp(microseconds: try row.timestamp(0)), after: now())
+        }
+    }
+
+    /// The lead closest to zero that the round trip allows, so that a slow answer does not count as a wrong clock.
+    static func lead(before: Timestamp, database: Timestamp, after: Timestamp) -> Duration {
+        let least = min(before, after) - database
+        let most = max(before, after) - database
+        return least > .zero ? least : min(most, .zero)
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// An error of PostgreSQL or of the connection to it.
 ///
 /// The server's message, detail and hint are never kept: they quote values of a row.
@@ -102,5 +104,34 @@ package struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible
     private static func isOutage(_ state: SQLState) -> Bool {
         [.readOnlyTransaction, .adminShutdown, .crashShutdown, .cannotConnectNow].contains(state)
             || state.isOfClass("08") || state.isOfClass("53") || state.isOfClass("58")
+    }
+}
+
+/// The times at which a pool last met a sign of a server outage, and a lock conflict.
+///
+/// Signs of an outage are a lost connection, a connection made to replace a lost one, and an error that is not the
+/// fault of the work.
+final class OutageSigns: Sendable {
+    private struct Times {
+        var outage: ContinuousClock.Instant?
+        var contention: ContinuousClock.Instant?
+    }
+
+    private let last = Mutex(Times())
+
+    func note() {
+        last.withLock { $0.outage = .now }
+    }
+
+    func noteContention() {
+        last.withLock { $0.contention = .now }
+    }
+
+    func occurred(within time: Duration) -> Bool {
+        last.withLock(\.outage).map { .now - $0 < time } ?? false
+    }
+
+    func sawContention(within time: Duration) -> Bool {
+        last.withLock(\.contention).map { .now - $0 < time } ?? false
     }
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+import FoundationEssentials
+import Verification
+
 /// A body of type `application/x-www-form-urlencoded`, its fields in the order of the appends.
 struct FormBody {
     static let contentType = "application/x-www-form-urlencoded"
@@ -48,3 +52,11 @@ struct FormBody {
 
 /// The hex digits for escaped bytes, in forms and in mail.
 let upperHexDigits = Array("0123456789ABCDEF".utf8)
+
+/// A signed token in its compact form (JWT, RFC 7519; JWS, RFC 7515).
+enum JSONWebToken {
+    static func signed(header: JSONWriter, claims: JSONWriter, by sign: (Data) throws -> Data) rethrows -> String {
+        let content = "\(Base64.encodeForURL(header.bytes)).\(Base64.encodeForURL(claims.bytes))"
+        return "\(content).\(Base64.encodeForURL(Array(try sign(Data(content.utf8)))))"
+    }
+}

@@ -2,6 +2,7 @@
 
 import Providers
 import SettingsReading
+
 /// The configuration file's scalars by key, and its lists and mappings.
 struct FileSettings {
     /// The keys that variables can override, except those of providers.

@@ -88,3 +88,65 @@ extension Substring {
         first == ":" && UInt16(dropFirst()) != nil && dropFirst().utf8.allSatisfy(\.isASCIIDigit)
     }
 }
+
+/// A network of clients in CIDR notation: IPv4 up to /32, IPv6 up to /64, which one subscriber controls.
+package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
+    private let first: IPAddress.Bits
+    private let length: Int
+
+    package let description: String
+
+    /// Reads `203.0.113.0/24` or `2001:db8::/32`; a plain address is a network of one client.
+    ///
+    /// Nil for bits behind the length: the author may have meant another network.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let bits = IPAddress(String(parts[0]))?.bits else { return nil }
+        var length = bits.length
+        if parts.count == 2 {
+            guard let stated = Int(parts[1]), (0...bits.length).contains(stated), String(stated) == parts[1] else {
+                return nil
+            }
+            length = stated
+            if bits.masked(to: length) != bits { return nil }
+        }
+        (first, self.length, description) = (bits, length, text)
+    }
+
+    package func contains(_ address: IPAddress) -> Bool { address.bits.masked(to: length) == first }
+
+    package static func == (one: IPNetwork, other: IPNetwork) -> Bool {
+        one.first == other.first && one.length == other.length
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(first)
+        hasher.combine(length)
+    }
+}
+
+/// A fully qualified host name in ASCII and lower case, such as `login.example.com`.
+///
+/// At least two labels of letters, digits and inner hyphens, each at most 63 characters, 253 in all; the last label is
+/// not all digits, which excludes IPv4 addresses. Internationalised names are in their `xn--` form.
+package struct HostName: Sendable, Hashable, CustomStringConvertible {
+    package let text: String
+
+    package init?(_ text: String) {
+        guard text.utf8.count <= 253 else { return nil }
+        let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.count >= 2, let last = labels.last else { return nil }
+        for label in labels {
+            guard (1...63).contains(label.count), label.first != Self.hyphen, label.last != Self.hyphen else {
+                return nil
+            }
+            guard label.allSatisfy({ $0.isASCIILetterOrDigit || $0 == Self.hyphen }) else { return nil }
+        }
+        guard last.contains(where: { !$0.isASCIIDigit }) else { return nil }
+        self.text = text.lowercased()
+    }
+
+    package var description: String { text }
+
+    private static let hyphen = UInt8(ascii: "-")
+}

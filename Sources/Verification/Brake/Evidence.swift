@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
+import Glibc
 
 /// The sums of one scope over the verifications of the last hour that no narrower trip explains.
 final class Evidence {
@@ -96,5 +97,124 @@ final class Evidence {
 
         /// Takes the row out of every scope.
         func leave() { explain(by: .ip) }
+    }
+}
+
+/// The difference between the approvals that a scope should have by now and those that it has.
+package struct Shortfall: Sendable, Equatable {
+    package let expected: Double
+    package let observed: Int
+
+    package init(expected: Double, observed: Int) {
+        self.expected = expected
+        self.observed = observed
+    }
+
+    /// The surprise in nats, 0 without a shortfall.
+    ///
+    /// It is Chernoff's bound of a Poisson tail: the chance of so few approvals is at most e^-surprise.
+    package var surprise: Double {
+        guard Double(observed) < expected else { return 0 }
+        let observed = Double(observed)
+        return expected - observed + (observed > 0 ? observed * log(observed / expected) : 0)
+    }
+
+    /// True if the evidence suffices; a sensitivity of 2 needs half of it.
+    package func exceeds(_ threshold: BrakeScope.Threshold, sensitivity: Double) -> Bool {
+        expected >= threshold.minimum && Double(observed) < expected / threshold.ratio
+            && surprise >= threshold.need / sensitivity
+    }
+}
+
+/// The speed of approvals: of the people who approve at all, the part that has done so by each age at which rows are
+/// read.
+package struct ApprovalCurve: Sendable, Equatable {
+    /// The ages of a verification at which its row is read again.
+    package static let ages: [Duration] = [15, 30, 60, 120, 240, 600].map { .seconds($0) }
+
+    /// The least number of approvals that make a curve.
+    package static let minimumApprovals = 200
+
+    /// 8 s, then a log-normal time with a median of 22 s and a sigma of 0.95.
+    package static let usual = ApprovalCurve(parts: [0.1140, 0.5, 0.8174, 0.9567, 0.9934, 0.9997])
+
+    /// By the index of an age, each 0…1.
+    package let parts: [Double]
+
+    private init(parts: [Double]) {
+        self.parts = parts
+    }
+
+    /// A curve from the approvals of a day, by how many were there at each age; nil from too few.
+    ///
+    /// - Parameter counts: approvals up to each age of `ages`, and last all of them.
+    package init?(counts: [Int]) {
+        guard counts.count == Self.ages.count + 1, let all = counts.last, all >= Self.minimumApprovals else {
+            return nil
+        }
+        parts = counts.dropLast().map { min(1, Double($0) / Double(all)) }
+    }
+}
+
+/// The part of verifications that people approve, shrunk towards a wider group's rate while there are few.
+package struct ApprovalRate: Sendable, Equatable {
+    /// The number of verifications that the wider group's rate stands for.
+    package static let weight = 20.0
+
+    /// The rate where nothing is known: conversion by SMS is about 65 % in the field.
+    package static let unknown = ApprovalRate(value: 0.65)
+
+    package let value: Double
+
+    private init(value: Double) {
+        self.value = value
+    }
+
+    /// - Parameters:
+    ///   - approved: of these verifications.
+    ///   - verifications: matured ones, or their expected part.
+    ///   - parent: the wider group's rate.
+    ///   - weight: the number of verifications that it stands for.
+    package init(
+        approved: Double,
+        of verifications: Double,
+        parent: ApprovalRate = .unknown,
+        weight: Double = Self.weight
+    ) {
+        value = (approved + weight * parent.value) / (verifications + weight)
+    }
+}
+
+/// Verifications in the order of their first reading, of which the oldest leave.
+///
+/// A slice of an array would keep what has left alive until the array grows.
+struct RowQueue: Sequence {
+    private var rows: [Evidence.Row?] = []
+    private var start = 0
+
+    var first: Evidence.Row? { start < rows.count ? rows[start] : nil }
+
+    var isEmpty: Bool { start == rows.count }
+
+    mutating func append(_ row: Evidence.Row) {
+        rows.append(row)
+    }
+
+    mutating func removeFirst() {
+        rows[start] = nil
+        start += 1
+        if start > 32, start * 2 > rows.count {
+            rows.removeFirst(start)
+            start = 0
+        }
+    }
+
+    mutating func removeAll() {
+        rows = []
+        start = 0
+    }
+
+    func makeIterator() -> some IteratorProtocol<Evidence.Row> {
+        rows[start...].lazy.compactMap(\.self).makeIterator()
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
 package import Formats
 
 /// The four key rings of a worker; the functions that use a ring document its purpose.
@@ -56,3 +57,102 @@ extension Recipient {
 
 /// The key rings in force, which a reload replaces.
 package typealias KeySource = InForce<CodeKeys>
+
+/// The check value of one key: equal for equal keys of the same ring, and of no use for finding the key.
+///
+/// The database stores those of the fleet's keys, which exposes a worker with a different key under a known id.
+package struct KeyCheckValue: Sendable {
+    package let name: KeyName
+
+    /// HMAC-SHA-256 over `"key_check" ‖ ring` under the key.
+    package let mac: [UInt8]
+
+    package init(_ name: KeyName, key: RingKey) {
+        self.name = name
+        var fields = FieldJoiner()
+        fields.append("key_check")
+        fields.append(name.ring)
+        mac = key.authenticate(fields)
+    }
+}
+
+/// The name of a key in configurations and logs: its ring, and its id in the ring.
+package struct KeyName: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package let ring: String
+    package let id: KeyID
+
+    package init(ring: String, id: KeyID) {
+        self.ring = ring
+        self.id = id
+    }
+
+    package static func < (left: KeyName, right: KeyName) -> Bool {
+        (left.ring, left.id.number) < (right.ring, right.id.number)
+    }
+
+    package var description: String { "keys.\(ring): key \(id)" }
+}
+
+extension KeyRing {
+    /// The check values of the ring's keys, under this name of the ring.
+    package func checkValues(as ring: String) -> [KeyCheckValue] {
+        ids.compactMap { id in self[id].map { KeyCheckValue(KeyName(ring: ring, id: id), key: $0) } }
+    }
+}
+
+extension CodeKeys {
+    /// The rings by their names in the configuration.
+    package var rings: [(name: String, ring: KeyRing)] {
+        [("code", code), ("hash", hash), ("seal", seal), ("fingerprint", fingerprint)]
+    }
+
+    package var names: [KeyName] { rings.flatMap { name, ring in ring.ids.map { KeyName(ring: name, id: $0) } } }
+
+    package var checkValues: [KeyCheckValue] { rings.flatMap { $0.ring.checkValues(as: $0.name) } }
+
+    /// True if this set has a key id that an earlier set lacks, or lacks one of its ids.
+    package func hasOtherIDs(than earlier: CodeKeys) -> Bool {
+        Set(names) != Set(earlier.names)
+    }
+}
+
+/// Encrypts a recipient, or another text that may identify a person, with AES-GCM for storage in the database.
+package enum RecipientSeal {
+    /// Seals a text; the verification's id is authenticated too, so a seal opens for no other row.
+    package static func seal(
+        _ text: String,
+        for verification: VerificationID,
+        key: RingKey,
+        using generator: inout some RandomNumberGenerator
+    ) -> [UInt8]? {
+        seal(Array(text.utf8), in: verification.uuid.bytes, key: key, using: &generator)
+    }
+
+    /// Seals bytes; they open only with the same `context`.
+    ///
+    /// The generator makes the nonce, so it must be cryptographically secure.
+    package static func seal(
+        _ bytes: [UInt8],
+        in context: [UInt8],
+        key: RingKey,
+        using generator: inout some RandomNumberGenerator
+    ) -> [UInt8]? {
+        let words = [generator.next(), generator.next()]
+        let random = words.withUnsafeBytes { Array($0.prefix(12)) }
+        guard let nonce = try? AES.GCM.Nonce(data: random) else { return nil }
+        return (try? AES.GCM.seal(bytes, using: key.symmetric, nonce: nonce, authenticating: context))?.combined.map {
+            Array($0)
+        }
+    }
+
+    /// Opens sealed bytes; nil if the key or the context differs.
+    package static func open(_ sealed: [UInt8], in context: [UInt8], key: RingKey) -> [UInt8]? {
+        guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
+        return (try? AES.GCM.open(box, using: key.symmetric, authenticating: context)).map { Array($0) }
+    }
+
+    /// Opens a sealed text; nil if the key or the verification differs.
+    package static func open(_ sealed: [UInt8], for verification: VerificationID, key: RingKey) -> String? {
+        open(sealed, in: verification.uuid.bytes, key: key).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Formats
+package import Formats
 
 extension Receipt {
     /// Reads a record into a receipt, or into a reason to ignore or reject it.
@@ -90,4 +90,103 @@ extension ReceiptRecord {
         guard second == nil || second == first else { throw .invalidReceipt }
         return first
     }
+}
+
+/// A provider's report on a send after it took the message.
+///
+/// It carries neither number nor text. At least one of the two ids is present.
+package struct Receipt: Sendable, Hashable, Redacted {
+    /// The provider's name in the configuration.
+    package let provider: String
+
+    /// The reference that was passed to the provider.
+    package let sendID: SendID?
+
+    package let providerMessageID: String?
+
+    package let status: Status
+
+    /// The reason of a failed delivery, if the provider gives a known one.
+    package let reason: UndeliveredReason?
+
+    /// The provider's error code, never its text.
+    package let errorCode: String?
+
+    /// The time of the status, by the provider's clock.
+    package let occurredAt: Timestamp?
+
+    package init(
+        provider: String,
+        sendID: SendID?,
+        providerMessageID: String?,
+        status: Status,
+        reason: UndeliveredReason? = nil,
+        errorCode: String? = nil,
+        occurredAt: Timestamp? = nil
+    ) {
+        self.provider = provider
+        self.sendID = sendID
+        self.providerMessageID = providerMessageID
+        self.status = status
+        self.reason = reason
+        self.errorCode = errorCode
+        self.occurredAt = occurredAt
+    }
+
+    package enum Status: String, Sendable, Hashable, CaseIterable {
+        /// The message is in transit: queued, buffered, or with the carrier.
+        case sent
+        case delivered
+        case undelivered
+    }
+
+    package var description: String {
+        "receipt \(status.rawValue) of \(sendID?.description ?? "a send") by \(provider)"
+    }
+}
+
+/// The `reason` of an `undelivered` event.
+package enum UndeliveredReason: String, Sendable, Hashable, CaseIterable {
+    /// The phone is off, out of reach, full or without credit, or its network does not respond.
+    case unreachable
+
+    /// The carrier filtered the message, or blocks every message to this phone or from this sender.
+    case carrierBlocked = "carrier_blocked"
+
+    /// The number cannot receive text messages.
+    case landline
+
+    /// The person opted out of messages, from us or from every sender.
+    case optedOut = "opted_out"
+
+    /// The number is not assigned.
+    case unknownNumber = "unknown_number"
+
+    /// The message's validity ended in transit.
+    case expired
+
+    /// The provider took the message and rejected it afterwards.
+    case rejected
+}
+
+package enum ReceiptReading: Sendable, Hashable {
+    case receipt(Receipt)
+
+    /// A valid callback that does not report a send's outcome.
+    case ignored(IgnoredReason)
+
+    /// The record becomes a dead letter, with the reason.
+    case deadLetter(DeadLetterReason)
+}
+
+/// The reason why a callback changes nothing.
+package enum IgnoredReason: String, Sendable, Hashable, CaseIterable {
+    /// The provider does not know the outcome of the message.
+    case outcomeUnknown = "outcome_unknown"
+
+    /// A status in none of the provider's lists, for example a newly added one.
+    case unknownStatus = "unknown_status"
+
+    /// The callback reports a received message, not a sent one.
+    case inboundMessage = "inbound_message"
 }

@@ -78,3 +78,83 @@ package struct RecordField: Sendable, Hashable, Redacted {
 
     package var description: String { name }
 }
+
+extension InboundRecord {
+    /// The whole record as one byte string, to be stored in a row.
+    package var stored: [UInt8] {
+        var fields = [
+            RecordField("topic", topic), RecordField("partition", String(partition)),
+            RecordField("offset", String(offset)),
+            RecordField(name: "timestamp", value: timestamp.map { Array(String($0.microseconds).utf8) }),
+            RecordField(name: "key", value: key), RecordField(name: "value", value: value),
+        ]
+        fields += headers
+        return RecordField.encode(fields)
+    }
+
+    /// Reads the format of `stored`; other bytes give an empty record.
+    package init(stored bytes: [UInt8]) {
+        var fields = RecordField.decode(bytes)[...]
+        func next() -> [UInt8]? { fields.popFirst()?.value }
+        func text() -> String { String(decoding: next() ?? [], as: UTF8.self) }
+        self.init(
+            topic: text(),
+            partition: Int32(text()) ?? -1,
+            offset: Int64(text()) ?? -1,
+            timestamp: Int64(text()).map { Timestamp(microseconds: $0) },
+            key: next(),
+            value: next(),
+            headers: Array(fields)
+        )
+    }
+}
+
+extension RecordField {
+    package init(_ name: String, _ value: String) {
+        self.init(name: name, value: Array(value.utf8))
+    }
+
+    /// Encodes headers as one byte string.
+    ///
+    /// Each header is three joined fields: its name, the byte 1 or 0 for a value or none, and the value.
+    package static func encode(_ headers: [RecordField]) -> [UInt8] {
+        var fields = FieldJoiner(reserving: 512)
+        for header in headers {
+            fields.append(header.name)
+            fields.append(header.value == nil ? Self.absent : Self.present)
+            fields.append(header.value ?? [])
+        }
+        return fields.bytes
+    }
+
+    private static let absent: [UInt8] = [0]
+    private static let present: [UInt8] = [1]
+
+    /// Decodes the format of `encode`; unreadable bytes end the list.
+    package static func decode(_ bytes: [UInt8]) -> [RecordField] {
+        var fields = FieldSplitter(bytes)
+        var headers: [RecordField] = []
+        while let name = fields.next(), let marker = fields.next(), let value = fields.next() {
+            let name = String(decoding: name, as: UTF8.self)
+            headers.append(RecordField(name: name, value: marker == present ? value : nil))
+        }
+        return headers
+    }
+}
+
+struct FieldSplitter {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) {
+        rest = bytes[...]
+    }
+
+    mutating func next() -> [UInt8]? {
+        guard rest.count >= 4 else { return nil }
+        let length = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        guard rest.count - 4 >= length else { return nil }
+        let field = Array(rest.dropFirst(4).prefix(length))
+        rest = rest.dropFirst(4 + length)
+        return field
+    }
+}

@@ -56,3 +56,103 @@ package final class SendResult: Sendable {
         self.refusers = refusers
     }
 }
+
+/// The end of a send, or its next step.
+package enum SendDisposition: Sendable, Equatable {
+    case sent
+
+    /// A receipt reports that the message arrived.
+    case delivered
+
+    /// No provider took the message, and no further attempt follows.
+    case failed(FailureReason)
+
+    /// The message may have been sent or not.
+    case unknown(UnknownReason)
+
+    /// The message was surely not handed over, and its deadline is over.
+    case expiredUnsent
+
+    /// The message was surely not handed over; another claim retries after the delay.
+    case retry(after: Duration)
+
+    /// The message may have been sent or not; it is handed over once more, with the same code.
+    case repeatOnce
+
+    package enum FailureReason: String, Sendable, CaseIterable {
+        case providerRefused = "provider_refused"
+        case providerUnavailable = "provider_unavailable"
+
+        /// The routes name no provider for the channel or the region.
+        case noRoute = "no_route"
+        case fraudBlocked = "fraud_blocked_by_provider"
+
+        case optedOut = "opted_out"
+    }
+
+    package enum UnknownReason: String, Sendable, CaseIterable {
+        /// The provider's answer was lost.
+        case timeout
+
+        /// The worker died between marking the send and recording its outcome.
+        case workerLost = "worker_lost"
+    }
+
+    package var sendState: String {
+        switch self {
+        case .sent: "sent"
+        case .delivered: "delivered"
+        case .failed, .expiredUnsent: "failed"
+        case .unknown: "unknown"
+        case .retry, .repeatOnce: "pending"
+        }
+    }
+
+    var status: DeliveryStatus? {
+        switch self {
+        case .sent: .sent
+        case .delivered: .delivered
+        case .failed: .failed
+        case .unknown: .unknown
+        case .expiredUnsent: .expiredUnsent
+        case .retry, .repeatOnce: nil
+        }
+    }
+
+    var reason: EventReason? {
+        switch self {
+        case .failed(let reason): .failed(reason)
+        case .unknown(let reason): .unknown(reason)
+        case .expiredUnsent: .expiredUnsent(.deadline)
+        case .sent, .delivered, .retry, .repeatOnce: nil
+        }
+    }
+
+    var rule: String {
+        switch self {
+        case .sent, .retry, .repeatOnce: "send"
+        case .delivered: "receipt"
+        case .failed, .unknown: "routes"
+        case .expiredUnsent: "time.deadline"
+        }
+    }
+
+    /// True if a provider has, or may have, the message.
+    var mayHaveLeft: Bool {
+        switch self {
+        case .sent, .delivered, .unknown, .repeatOnce: true
+        case .failed, .expiredUnsent, .retry: false
+        }
+    }
+
+    /// True if the send is not counted in the person's sends and resend window, since the message surely never left.
+    ///
+    /// Otherwise a person who corrects a number or requests again would wait for a message that does not exist, and
+    /// longer each time. Limits against abuse counted the request at its admission and still do.
+    var isRefunded: Bool {
+        switch self {
+        case .failed, .expiredUnsent: true
+        case .sent, .delivered, .unknown, .retry, .repeatOnce: false
+        }
+    }
+}

@@ -32,3 +32,96 @@ package struct PhoneNumber: Sendable, Hashable, Redacted {
 
     package var description: String { masked }
 }
+
+/// A CLDR two-letter region code, `XX` if unknown; in a policy's lists also `001`.
+package struct Region: Sendable, Hashable, Comparable, CustomStringConvertible {
+    package static let unknown = Region(code: "XX")
+
+    /// Numbers whose calling code belongs to no region; `001` is the code of the world in CLDR and libphonenumber.
+    ///
+    /// They are those of satellite networks (+881) and international ones (+882, +883). Events show them as `XX`, like
+    /// all other numbers of no region.
+    package static let international = Region(code: "001")
+
+    package let code: String
+
+    /// A region from exactly two letters `A`–`Z`, or nil.
+    package init?(_ text: some StringProtocol) {
+        let bytes = text.utf8
+        guard bytes.count == 2, bytes.allSatisfy({ (0x41...0x5a).contains($0) }) else { return nil }
+        code = String(text)
+    }
+
+    private init(code: String) {
+        self.code = code
+    }
+
+    package var description: String { code }
+
+    package static func < (left: Region, right: Region) -> Bool {
+        left.code < right.code
+    }
+}
+
+/// The facts about a phone number by a numbering plan.
+package struct NumberFacts: Sendable, Hashable {
+    /// The region of the whole number; `XX` if no region's plan contains it.
+    package let region: Region
+
+    /// The regions that the number may belong to: the one found, or all that share its calling code.
+    ///
+    /// Sorted; empty if the calling code belongs to no region.
+    package let candidates: [Region]
+
+    /// True if some region's plan contains the number.
+    package let isValid: Bool
+
+    package let type: NumberType
+
+    /// The table that the facts are from, which a refusal names.
+    package let table: Table
+
+    /// The tables of numbering plans; later ones override earlier ones.
+    package enum Table: Sendable, Hashable {
+        /// The plans embedded in the build.
+        case metadata
+
+        /// The overrides of the policy in force.
+        case policy
+    }
+
+    package init(
+        region: Region,
+        candidates: [Region],
+        isValid: Bool,
+        type: NumberType,
+        table: Table = .metadata
+    ) {
+        self.region = region
+        self.candidates = candidates
+        self.isValid = isValid
+        self.type = type
+        self.table = table
+    }
+}
+
+/// The type of line of a number, in libphonenumber's terms.
+package enum NumberType: String, Sendable, Hashable, CaseIterable {
+    case mobile
+    case fixedLine
+    case fixedLineOrMobile
+    case tollFree
+    case premiumRate
+    case sharedCost
+    case voip
+    case personalNumber
+    case pager
+    case uan
+    case voicemail
+    case unknown
+}
+
+package protocol NumberDirectory: Sendable {
+    /// The facts about one number; total for every `PhoneNumber`, and without I/O.
+    func facts(of number: PhoneNumber) -> NumberFacts
+}
