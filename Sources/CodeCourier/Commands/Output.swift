@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
 
 func printOutput(_ lines: [String]) {
     printOutput(Array(lines.joined(separator: "\n").utf8))
@@ -24,4 +25,35 @@ func printOutput(_ bytes: [UInt8]) {
 /// A failure is ignored, since it could not be reported, and the command continues.
 func printError(_ text: String, terminator: String = "\n") {
     try? FileHandle.standardError.write(contentsOf: Data("\(text)\(terminator)".utf8))
+}
+
+/// Prints the progress of a long command on standard error, at the rate of `ProgressClock`.
+final class ProgressLines: Sendable {
+    private let clock = Mutex(ProgressClock())
+    private let line: @Sendable (Int) -> String
+
+    init(_ line: @escaping @Sendable (Int) -> String) {
+        self.line = line
+    }
+
+    func show(_ count: Int) {
+        let isDue = clock.withLock { $0.elapsed() != nil }
+        if isDue { printError(line(count)) }
+    }
+}
+
+/// Limits the progress lines of a long command to one every two seconds.
+struct ProgressClock: Sendable {
+    private static let interval = Duration.seconds(2)
+
+    private var last = ContinuousClock.now
+
+    /// The time since the last line, or since the start, when a line is due; else nil.
+    mutating func elapsed() -> Duration? {
+        let now = ContinuousClock.now
+        let elapsed = now - last
+        guard elapsed >= Self.interval else { return nil }
+        last = now
+        return elapsed
+    }
 }
