@@ -46,6 +46,9 @@ struct CodeCourier: AsyncParsableCommand {
             See what the toll-fraud brake blocks, and lift a block:
               code-courier brake list --config courier.yaml
 
+            See what the budgets for text messages have left:
+              code-courier budget status --config courier.yaml
+
             Rotate keys, and see which ones live verifications need:
               POSTGRES_URL_FILE=operator-url \\
                 code-courier keys status --config courier.yaml
@@ -69,7 +72,8 @@ struct CodeCourier: AsyncParsableCommand {
             shell completion in docs/operators.md.
             The pages are in docs: deployment, configuration, http-providers, policy,
             architecture, operators, log-events, scaling, performance, gateways,
-            reasons, brake, verifiers, guarantees, threats, standards, compatibility.
+            reasons, brake, budgets, verifiers, guarantees, threats, standards,
+            compatibility.
             """,
         version: "\(Version.text), librdkafka \(librdkafkaVersion)",
         subcommands: [
@@ -77,6 +81,7 @@ struct CodeCourier: AsyncParsableCommand {
             DemoCommand.self, SandboxCommand.self, PolicyCommand.self, MessageCommand.self,
             DeadLettersCommand.self, HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
             SettingsCommand.self, ShowCommand.self, EraseCommand.self, BrakeCommand.self,
+            BudgetCommand.self,
             KeysCommand.self, ConfigCommand.self,
         ]
     )

@@ -27,13 +27,14 @@ package struct Pipeline: Sendable {
     /// writes their outcomes, publishes the events, and closes the producer last.
     private static func steps(_ parts: Parts, _ context: StageContext, _ desk: ProviderDesk) -> [any Service] {
         let (settings, size, gather) = (context.settings, context.settings.batchSize, context.inFlight.gathering)
+        let budgets = BudgetWallet(ledger: parts.budgets, context: context)
         let requests = OffsetCommits(source: parts.source) { context.observe(.intakeCommitted) }
         let screen = RecordScreen(parts, context)
-        let intake = Intake(context: context, commits: requests, screen: screen, brake: parts.brake)
+        let intake = Intake(context: context, commits: requests, screen: screen, brake: parts.brake, budgets: budgets)
         let reports = OffsetCommits(source: parts.receipts)
         let receipts = Receipts(context: context, commits: reports, secrets: parts.receiptSecrets, desk: desk)
         let dispatch = Dispatch(context: context, desk: desk, policies: parts.policies, executor: parts.executor)
-        let record = Record(context: context)
+        let record = Record(context: context, budgets: budgets)
         let publish = Publish(context: context, sink: parts.sink)
         return [
             Sweep(context: context, desk: desk),
@@ -55,6 +56,7 @@ package struct Pipeline: Sendable {
             // Outcome → Event
             Stage(.record, in: context, from: context.results.batches(of: size, after: gather(5)), record.write),
             Stage(.record, in: context, from: record.locked.batches(of: size), record.retry),
+            budgets,
             // Event → broker → row deleted
             Together(CatchUp(publish), Poll(every: settings.sweepInterval, publish.tick)),
             Stage(in: context, from: context.outbox.batches(of: 2 * size, after: gather(10)), publish.produce),
@@ -80,6 +82,7 @@ package struct Pipeline: Sendable {
         let keys: KeySource
         let policies: PolicySource
         let brake: BrakeSource
+        let budgets: (any BudgetLedger)?
         let receiptSecrets: InForce<ReceiptSecrets>
 
         package init(
@@ -95,6 +98,7 @@ package struct Pipeline: Sendable {
             keys: KeySource,
             policies: PolicySource,
             brake: BrakeSource = BrakeSource(),
+            budgets: (any BudgetLedger)? = nil,
             receiptSecrets: InForce<ReceiptSecrets> = InForce(ReceiptSecrets())
         ) {
             self.source = source
@@ -110,6 +114,7 @@ package struct Pipeline: Sendable {
             self.keys = keys
             self.policies = policies
             self.brake = brake
+            self.budgets = budgets
         }
     }
 

@@ -8,7 +8,7 @@ extension LogField {
         case .partition, .offset, .lastOffset, .sends, .records, .sessions, .suppressed, .dropped, .interval, .uptime,
             .requests, .repeats, .unavailable, .deadRoutes, .pause, .alternatives, .leadMilliseconds, .fileDescriptors,
             .ageMilliseconds, .oldestSnapshot, .oldestUnread, .expected, .observed, .trips, .probes, .probesApproved,
-            .approvals,
+            .approvals, .percent,
             .deadLetters, .inFlight,
             .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
@@ -63,6 +63,13 @@ extension LogField {
         case .probes: "messages that left while the scope was half open"
         case .probesApproved: "approvals among them"
         case .approvals: "approvals of the last 24 hours"
+        case .budget: "name of the budget in the policy"
+        case .percent: "percentage of `warnAt` that was reached"
+        case .spent: "money leased in the budget's window, most of it spent"
+        case .amount: "the budget's amount, or an operator's in its place"
+        case .currency: "currency in ISO 4217"
+        case .period: "`hour`, `day` or `month`"
+        case .mode: "`enforce` or `record`"
         case .sends: "number of sends"
         case .sessions: "number of database sessions"
         case .records: "number of records"

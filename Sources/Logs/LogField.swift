@@ -49,6 +49,13 @@ package enum LogField: String, Sendable, CaseIterable {
     case probes
     case probesApproved = "probes_approved"
     case approvals
+    case budget
+    case percent
+    case spent
+    case amount
+    case currency
+    case period
+    case mode
     case sends
     case records
     case sessions

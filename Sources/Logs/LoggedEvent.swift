@@ -75,6 +75,7 @@ extension LoggedEvent {
             maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
             publishFailed, publishRefused, publishRecovered,
             brakeReader, brakeTripped, brakeHalfOpen, brakeEnded, brakeAsleep, conversionLow,
+            budgetWarned, budgetReserved, budgetExhausted, budgetKept,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 
     package static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

@@ -128,6 +128,9 @@ struct PolicyDiffTests {
             "routes": { $0.routes.onOptOut = .next },
             "messages": { $0.messages.regions = [germany: RegionMessages(signature: "x")] },
             "brake": { $0.brake.mode = .enforce },
+            "budgets": {
+                $0.budgets = [Budget(name: "a", amount: Money(micros: 1), currency: "USD", period: .hour)]
+            },
         ]
         for property in Mirror(reflecting: old).children.compactMap(\.label) {
             let known = edits.removeValue(forKey: property)

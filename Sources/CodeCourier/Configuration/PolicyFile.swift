@@ -32,20 +32,23 @@ enum PolicyFile {
         let faults = FaultCollector(file: file)
         let root = YAMLDocument.parse(text, faults: faults)
         return faults.result(
-            root?.mapping(keys: ["version", "numberPlan", "tenants"]).flatMap { policy($0, providers: providers) }
+            root?.mapping(keys: ["version", "numberPlan", "prices", "tenants"]).flatMap {
+                policy($0, providers: providers)
+            }
         )
     }
 
     private static func policy(_ root: YAMLMapping, providers: [String: Channel]?) -> Policy? {
         let version = root.required("version", such: "\"2026-11-20.1\"")?.read(.text(upTo: 64))
         let numberPlan = root["numberPlan"].map(NumberPlanReader.read) ?? NumberPlan()
+        let prices = root["prices"].flatMap { PricesReader.read($0, providers: providers) }
         let tenants = root.required("tenants", such: "{ default: { … } }")
         guard let entries = tenants?.entries(.name(upTo: 64), called: "a tenant") else { return nil }
         if tenants?.isEmptyMapping == true { tenants?.fault("must have at least one tenant, such as default") }
         var policies: [String: TenantPolicy] = [:]
         for (name, value) in entries {
-            policies[name] = TenantReader.read(value, providers: providers)
+            policies[name] = TenantReader.read(value, providers: providers, prices: prices)
         }
-        return version.map { Policy(version: $0, tenants: policies, numberPlan: numberPlan) }
+        return version.map { Policy(version: $0, tenants: policies, numberPlan: numberPlan, prices: prices) }
     }
 }

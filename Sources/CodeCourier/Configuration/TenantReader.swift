@@ -8,16 +8,17 @@ import Verification
 struct TenantReader {
     private static let keys = [
         "appName", "defaultLanguage", "regions", "purposes", "numberTypes", "appVerification", "code", "resend",
-        "limits", "testNumbers", "emailLinks", "autofill", "routes", "messages", "brake",
+        "limits", "testNumbers", "emailLinks", "autofill", "routes", "messages", "brake", "budgets",
     ]
 
     let mapping: YAMLMapping
     let providers: [String: Channel]?
+    let prices: PriceTable?
 
     /// The rules of a tenant; nil when a part without a default is missing or invalid.
-    static func read(_ value: YAMLValue, providers: [String: Channel]?) -> TenantPolicy? {
+    static func read(_ value: YAMLValue, providers: [String: Channel]?, prices: PriceTable?) -> TenantPolicy? {
         guard let mapping = value.mapping(keys: keys) else { return nil }
-        return Self(mapping: mapping, providers: providers).policy()
+        return Self(mapping: mapping, providers: providers, prices: prices).policy()
     }
 
     private func policy() -> TenantPolicy? {
@@ -45,8 +46,10 @@ struct TenantReader {
             autofill: autofill(),
             routes: routes ?? Routes(fallback: []),
             messages: mapping["messages"].map(MessagesReader.read) ?? MessagePolicy(),
-            brake: mapping["brake"].map(BrakePolicyReader.read) ?? BrakePolicy()
+            brake: mapping["brake"].map(BrakePolicyReader.read) ?? BrakePolicy(),
+            budgets: mapping["budgets"].map { BudgetsReader.read($0, prices: prices) } ?? []
         )
+        if routes != nil, regionPolicy != nil { BudgetsReader.checkPrices(of: policy, prices, mapping["budgets"]) }
         if appName != nil { checkMessages(of: policy) }
         return appName == nil || regionPolicy == nil || routes == nil ? nil : policy
     }

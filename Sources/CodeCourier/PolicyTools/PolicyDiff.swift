@@ -49,6 +49,8 @@ struct PolicyDiff {
         var changes: [Change] = []
         let plans = [old, new].map(\.numberPlan.overrides)
         if let change = Change.ofList("number plan corrections", plans[0], plans[1]) { changes.append(change) }
+        let prices = [old, new].map { $0.prices?.lines ?? [] }
+        if let change = Change.ofList("prices", prices[0], prices[1]) { changes.append(change) }
         for name in Set(old.tenants.keys).union(new.tenants.keys).sorted() {
             switch (old.tenants[name], new.tenants[name]) {
             case (let before?, let after?):

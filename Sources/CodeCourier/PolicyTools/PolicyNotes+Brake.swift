@@ -4,6 +4,18 @@ import Formats
 import SettingsReading
 import Verification
 
+/// Notes about budgets that do not protect all of a tenant's money.
+extension PolicyNotes {
+    mutating func noteBudgets(_ budgets: [Budget], _ path: String) {
+        for budget in budgets where budget.mode == .record {
+            warn("\(path).budgets", "\(budget.name) only records: it never refuses")
+        }
+        if !budgets.isEmpty, budgets.allSatisfy({ $0.regions != nil || $0.purposes != nil || $0.channels != nil }) {
+            warn("\(path).budgets", "no budget pays for all messages: the rest may cost any amount")
+        }
+    }
+}
+
 /// Notes about a toll-fraud brake that is off, or that refuses people.
 extension PolicyNotes {
     mutating func noteBrake(_ brake: BrakePolicy, _ path: String) {

@@ -34,6 +34,7 @@ struct PolicyNotes {
             noteCode(tenant, path)
             noteTestNumbers(tenant, path, now)
             noteBrake(tenant.brake, path)
+            noteBudgets(tenant.budgets, path)
         }
     }
 

@@ -48,6 +48,8 @@ struct PolicySummary {
         table.row("brake", tenant.brake.text)
         table.row("brake trips", tenant.brake.evidence)
         table.row("brake blocks", tenant.brake.blockText)
+        if tenant.budgets.isEmpty { table.row("budgets", "none: an attack may cost any amount") }
+        for budget in tenant.budgets { table.row("budget \(budget.name)", budget.text) }
         table.row("routes", tenant.routes.text)
         if tenant.messages != MessagePolicy() { table.row("messages", tenant.messages.text) }
         return table

@@ -12,7 +12,8 @@ struct TenantDiff {
     typealias Change = PolicyDiff.Change
 
     var changes: [Change] {
-        regionChanges + screeningChanges + codeChanges + limitChanges + brakeChanges + routeChanges + messageChanges
+        regionChanges + screeningChanges + codeChanges + limitChanges + brakeChanges + budgetChanges + routeChanges
+            + messageChanges
     }
 
     /// The change of one value; nil where it is the same.
@@ -136,6 +137,15 @@ struct TenantDiff {
             Change.ofList("brake, allowed prefixes", old.brake.allowedPrefixes, new.brake.allowedPrefixes),
         ]
         return modes + regional + values.compactMap(\.self)
+    }
+
+    private var budgetChanges: [Change] {
+        let names = Set((old.budgets + new.budgets).map(\.name)).sorted()
+        return names.compactMap { name in
+            let budgets = [old, new].map { $0.budgets.first { $0.name == name } }
+            guard budgets[0] != budgets[1] else { return nil }
+            return Change(part: "budget \(name)", before: budgets[0]?.text, after: budgets[1]?.text)
+        }
     }
 
     // MARK: - Routes and messages

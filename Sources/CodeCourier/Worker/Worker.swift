@@ -82,6 +82,7 @@ struct Worker {
                     keys: secrets.keys,
                     policies: policies,
                     brake: brake,
+                    budgets: database.ledger,
                     receiptSecrets: secrets.receipts
                 ),
                 settings: settings,

@@ -17,6 +17,7 @@ struct Intake: Service {
     let commits: OffsetCommits
     let screen: RecordScreen
     let brake: BrakeSource
+    let budgets: BudgetWallet
 
     private var waiting: WaitingRecords { commits.waiting }
 
@@ -119,6 +120,7 @@ struct Intake: Service {
         let candidates = screened.candidates.map { reason.map($0.deadLetter) ?? $0 }
         var rules = screened.rules
         rules.brake = brake.current
+        rules.purse = try await budgets.purse(for: candidates)
         do {
             let recorded = try await context.ledger.intake(candidates, by: rules)
             // Report only after the transaction, so that a batch that is retried after a failure is reported once.
@@ -127,20 +129,28 @@ struct Intake: Service {
             let effects = recorded.value.brake
             brake.note(effects)
             context.statistics.noteBrake(refused: effects.refused, recorded: effects.recorded.count)
-            let stops = Dictionary(effects.recorded.map { ($0.request, $0.key.scope.rule) }) { first, _ in first }
-            for candidate in decided { report(candidate, stops[candidate.key]) }
+            let spending = recorded.value.budgets
+            budgets.note(spending)
+            let stops =
+                effects.recorded.map { ($0.request, [$0.key.scope.rule]) }
+                + spending.recorded.map { ($0.request, [$0.rule]) }
+            let rules = Dictionary(stops, uniquingKeysWith: +)
+            for candidate in decided { report(candidate, rules[candidate.key] ?? []) }
             context.statistics.noteUnread(decided.flatMap(\.unreadHints))
             return (recorded, claimedAt)
         } catch let error where error.isLockConflict && candidates.count == 1 {
+            var unspent = BudgetEffects()
+            unspent.left = rules.purse
+            budgets.note(unspent)
             return (Recorded(IntakeResult(sends: [], waiting: candidates), outbox: []), claimedAt)
         }
     }
 
     /// Logs the rules that let a request pass and are configured to be recorded.
-    private func report(_ candidate: Candidate, _ stop: String?) {
-        guard stop != nil || candidate.possibleOutcomes.contains(where: { !$0.notes.isEmpty }) else { return }
+    private func report(_ candidate: Candidate, _ stops: [String]) {
+        guard !stops.isEmpty || candidate.possibleOutcomes.contains(where: { !$0.notes.isEmpty }) else { return }
         guard let passed = candidate.at(.now).passed else { return }
-        for rule in passed.notes + [stop].compactMap(\.self) {
+        for rule in passed.notes + stops {
             context.logger.log(
                 .policyRecorded,
                 [

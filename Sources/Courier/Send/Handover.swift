@@ -75,7 +75,7 @@ struct Handover: Sendable {
 
     /// Returns the result of a send whose plan has ended, followed by the receipts that a test number's fault adds.
     func results(of ready: Dispatch.Ready, _ end: SendDisposition) -> [SendResult] {
-        let result = ready.plan.result(end, of: ready.send, timeLeft: ready.timeLeft)
+        let result = ready.plan.result(end, of: ready.send, timeLeft: ready.timeLeft, policy: policies.current)
         guard result.disposition == .sent, testNumber(of: ready.send)?.fault == .duplicateReceipt else {
             return [result]
         }

@@ -8,6 +8,7 @@ import Verification
 /// The third stage: writes the outcomes of sends, many in one transaction.
 struct Record: Sendable {
     let context: StageContext
+    let budgets: BudgetWallet
 
     /// The results whose rows another transaction locks: retried concurrently with new ones.
     let locked = BatchQueue<SendResult>()
@@ -59,6 +60,8 @@ struct Record: Sendable {
         }
         if let recorded = outcome ?? nil {
             context.observe(.recordRecorded)
+            let locked = Set(recorded.value.map(\.send.id))
+            budgets.settle(locked.isEmpty ? round : round.filter { !locked.contains($0.send.id) })
             context.outbox.append(recorded.outbox)
             return recorded.value
         }

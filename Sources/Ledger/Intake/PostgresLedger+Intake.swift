@@ -40,7 +40,12 @@ extension PostgresLedger {
                 do {
                     let outbox = try write(changes, rows, batch.keys, transaction)
                     fullWindows.note(changes.fullWindows.filter { full[$0.key] == nil })
-                    let result = IntakeResult(sends: changes.sends, waiting: waiting, brake: changes.brake)
+                    let result = IntakeResult(
+                        sends: changes.sends,
+                        waiting: waiting,
+                        brake: changes.brake,
+                        budgets: changes.budgets
+                    )
                     return Recorded(result, outbox: outbox)
                 } catch let error as PostgresError where error.isBegunWindow && readsLeft > 0 {
                     readsLeft -= 1

@@ -146,3 +146,41 @@ extension LoggedEvent {
 
     private static let scopeFields: [LogField] = [.tenant, .scope, .region, .brakeKey]
 }
+
+// MARK: - Budgets
+
+extension LoggedEvent {
+    package static let budgetWarned = LoggedEvent(
+        "budget.warned",
+        .warning,
+        "a part of a budget is spent: find out whether this is expected before it is exhausted",
+        budgetFields + [.percent],
+        throttledBy: [.tenant, .budget, .percent],
+        again: .seconds(3600)
+    )
+    package static let budgetReserved = LoggedEvent(
+        "budget.reserved",
+        .warning,
+        "a budget is spent but for its reserve: only confirmed people are served",
+        budgetFields + [.until],
+        throttledBy: [.tenant, .budget],
+        again: .seconds(60)
+    )
+    package static let budgetExhausted = LoggedEvent(
+        "budget.exhausted",
+        .error,
+        "a budget is spent: its requests are refused, or only recorded, until it has money again",
+        budgetFields + [.until],
+        throttledBy: [.tenant, .budget],
+        again: .seconds(60)
+    )
+    package static let budgetKept = LoggedEvent(
+        "budget.kept",
+        .warning,
+        "money for messages could not be given back: it counts as spent until its step leaves the window",
+        [.error],
+        throttledBy: []
+    )
+
+    private static let budgetFields: [LogField] = [.tenant, .budget, .spent, .amount, .currency, .period, .mode]
+}

@@ -157,7 +157,10 @@ extension LoggedEvent {
         "log.suppressed",
         .warning,
         "similar lines left out to limit their rate",
-        [.logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason, .rule, .tenant, .scope]
+        [
+            .logEvent, .suppressed, .provider, .outcome, .errorCode, .error, .stage, .reason, .rule, .tenant, .scope,
+            .budget, .percent,
+        ]
     )
     package static let logDropped = LoggedEvent(
         "log.dropped",

@@ -144,6 +144,7 @@ extension DeliveryEvent {
             event.member("field", ifPresent: field)
             writeRecipient(&event)
             writeSend(&event)
+            writeCost(&event)
             writeVerification(&event)
             event.member("fictional", verification?.isFictional ?? false)
             event.member("policyVersion", policyVersion)
@@ -172,6 +173,14 @@ extension DeliveryEvent {
             writer.member("segments", ifPresent: send.segments)
             writer.member("encoding", ifPresent: send.encoding)
             writer.member("errorCode", ifPresent: send.errorCode)
+        }
+    }
+
+    private func writeCost(_ event: inout JSONWriter) {
+        guard let cost else { return }
+        event.object("cost") { writer in
+            writer.member("amount", cost.amount.description)
+            writer.member("currency", cost.currency)
         }
     }
 

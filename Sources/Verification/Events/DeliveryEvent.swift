@@ -23,6 +23,9 @@ struct DeliveryEvent: Sendable, Equatable {
     /// The invalid field of a request that breaks its contract.
     let field: String?
     let send: Send?
+
+    /// The price of a message that a provider took, where the policy has it.
+    let cost: Cost?
     let policyVersion: String
     let occurredAt: Timestamp
 
@@ -84,6 +87,7 @@ struct DeliveryEvent: Sendable, Equatable {
         self.rule = rule
         self.field = field
         send = nil
+        cost = nil
         self.policyVersion = policyVersion
         self.occurredAt = occurredAt
     }
@@ -99,6 +103,7 @@ struct DeliveryEvent: Sendable, Equatable {
         retryAfter: Timestamp? = nil,
         rule: String? = nil,
         send: Send? = nil,
+        cost: Cost? = nil,
         trace: TraceContext? = nil,
         policyVersion: String,
         occurredAt: Timestamp
@@ -131,6 +136,7 @@ struct DeliveryEvent: Sendable, Equatable {
         self.rule = rule
         field = nil
         self.send = send
+        self.cost = cost
         self.policyVersion = policyVersion
         self.occurredAt = occurredAt
     }

@@ -2,11 +2,12 @@
 
 import Formats
 
-// Rate limits and the toll-fraud brake: checked last, so that limits count only requests that every rule admits.
+// Rate limits, the toll-fraud brake and budgets: checked last, so that limits count only requests that every rule admits.
 extension IntakeDecision {
     /// Counts a request in all its windows, or refuses it and counts it in none.
     ///
-    /// The limits come before the brake, which cannot see the requests that they refuse.
+    /// The limits come before the brake, which cannot see the requests that they refuse, and the budgets last: a
+    /// refused request costs nothing.
     mutating func admits(
         _ candidate: Candidate,
         _ request: VerificationRequest,
@@ -15,8 +16,11 @@ extension IntakeDecision {
     ) -> Bool {
         if passed.testNumber != nil { return true }
         let limits = passed.tenant.limits
-        let refusal = refusal(request, passed, limits)
-        if let refusal = refusal ?? refusalByBrake(candidate, request, passed, isResend: current != nil) {
+        let refusal =
+            refusal(request, passed, limits)
+            ?? refusalByBrake(candidate, request, passed, isResend: current != nil)
+            ?? refusalByBudget(candidate, request, passed)
+        if let refusal {
             if let current {
                 refuse(candidate, refusal, of: current)
             } else {

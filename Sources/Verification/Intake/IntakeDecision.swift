@@ -16,7 +16,8 @@ import Formats
 /// 7. slot: locked, resend window, sends used up
 /// 8. limits, which count only requests that pass all rules
 /// 9. toll-fraud brake
-/// 10. send
+/// 10. budgets
+/// 11. send
 struct IntakeDecision {
     let facts: IntakeFacts
     let policy: Policy
@@ -28,6 +29,7 @@ struct IntakeDecision {
     var windows: [LimitKey: LimitWindow]
     let tenantUsage: [TenantLimit: Int]
     var brake: BrakeBoard
+    var purse: BudgetPurse
     var inserted: Set<VerificationID> = []
     var updated: Set<VerificationID> = []
     var changes = IntakeChanges()
@@ -44,6 +46,7 @@ struct IntakeDecision {
         keys = rules.keys
         settings = rules.settings
         brake = rules.brake
+        purse = rules.purse
         self.randomness = randomness
         requests = facts.requests
         slots = facts.slots
@@ -56,6 +59,7 @@ struct IntakeDecision {
         reserveCapacity(for: candidates.count)
         for candidate in candidates { decide(candidate.at(facts.now)) }
         changes.insertedVerifications = inserted.sorted().compactMap { verifications[$0] }
+        changes.budgets.left = purse
         changes.updatedVerifications = updated.sorted().compactMap { verifications[$0] }
         return changes
     }

@@ -75,6 +75,9 @@ package struct IntakeChanges: Sendable {
     /// The results of the toll-fraud brake.
     package var brake = BrakeEffects()
 
+    /// The results of the budgets.
+    package var budgets = BudgetEffects()
+
     /// The new sends, each claimed by the deciding worker.
     package var sends: [ClaimedSend] = []
 
@@ -91,6 +94,9 @@ package struct IntakeRules: Sendable {
 
     /// The blocks of the toll-fraud brake.
     package var brake = BrakeBoard.empty
+
+    /// The money that the batch may spend.
+    package var purse = BudgetPurse()
 
     /// Creates the randomness of one batch, for the nonces of its seals.
     private let randomness: @Sendable () -> any RandomNumberGenerator

@@ -130,7 +130,8 @@ package struct Screener: Sendable {
             limits: limits,
             testNumber: testNumber,
             notes: notes,
-            brakeKeys: testNumber == nil ? brakeKeys(request) : nil
+            brakeKeys: testNumber == nil ? brakeKeys(request) : nil,
+            charge: testNumber == nil ? policy.charge(request, tenant, to: facts?.region) : nil
         )
     }
 

@@ -49,6 +49,9 @@ package enum Screening: Sendable {
         /// The keys for the toll-fraud brake; nil without a phone number, and for a test number.
         package let brakeKeys: BrakeKeys?
 
+        /// The price of the message for the tenant's budgets; nil if none pays for it.
+        package let charge: BudgetCharge?
+
         package init(
             slot: SlotKey,
             region: Region?,
@@ -56,7 +59,8 @@ package enum Screening: Sendable {
             limits: [LimitKey],
             testNumber: TestNumber? = nil,
             notes: [String] = [],
-            brakeKeys: BrakeKeys? = nil
+            brakeKeys: BrakeKeys? = nil,
+            charge: BudgetCharge? = nil
         ) {
             self.slot = slot
             self.region = region
@@ -65,6 +69,7 @@ package enum Screening: Sendable {
             self.testNumber = testNumber
             self.notes = notes
             self.brakeKeys = brakeKeys
+            self.charge = charge
         }
     }
 }

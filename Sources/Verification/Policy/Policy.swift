@@ -10,10 +10,19 @@ package struct Policy: Sendable, Equatable {
     /// The operator's corrections to the numbering plans, for every tenant.
     package let numberPlan: NumberPlan
 
-    package init(version: String, tenants: [String: TenantPolicy], numberPlan: NumberPlan = NumberPlan()) {
+    /// The providers' prices, which budgets need.
+    package let prices: PriceTable?
+
+    package init(
+        version: String,
+        tenants: [String: TenantPolicy],
+        numberPlan: NumberPlan = NumberPlan(),
+        prices: PriceTable? = nil
+    ) {
         self.version = version
         self.tenants = tenants
         self.numberPlan = numberPlan
+        self.prices = prices
     }
 }
 
@@ -38,6 +47,9 @@ package struct TenantPolicy: Sendable, Equatable {
     package var messages: MessagePolicy
     package var brake: BrakePolicy
 
+    /// The budgets in the order of the policy: the first without room for a message is the reason of a refusal.
+    package var budgets: [Budget]
+
     package init(
         appName: String,
         defaultLanguage: String = "en",
@@ -53,7 +65,8 @@ package struct TenantPolicy: Sendable, Equatable {
         autofill: AutofillPolicy? = nil,
         routes: Routes,
         messages: MessagePolicy = MessagePolicy(),
-        brake: BrakePolicy = BrakePolicy()
+        brake: BrakePolicy = BrakePolicy(),
+        budgets: [Budget] = []
     ) {
         self.appName = appName
         self.defaultLanguage = defaultLanguage
@@ -70,6 +83,7 @@ package struct TenantPolicy: Sendable, Equatable {
         self.routes = routes
         self.messages = messages
         self.brake = brake
+        self.budgets = budgets
     }
 
     /// The test number with this phone number, if it is still in use at `now`; otherwise nil.

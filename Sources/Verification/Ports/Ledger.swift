@@ -100,10 +100,19 @@ package struct IntakeResult: Sendable {
     /// The results of the toll-fraud brake.
     package let brake: BrakeEffects
 
-    package init(sends: [ClaimedSend], waiting: [Candidate] = [], brake: BrakeEffects = BrakeEffects()) {
+    /// The results of the budgets.
+    package let budgets: BudgetEffects
+
+    package init(
+        sends: [ClaimedSend],
+        waiting: [Candidate] = [],
+        brake: BrakeEffects = BrakeEffects(),
+        budgets: BudgetEffects = BudgetEffects()
+    ) {
         self.sends = sends
         self.waiting = waiting
         self.brake = brake
+        self.budgets = budgets
     }
 }
 

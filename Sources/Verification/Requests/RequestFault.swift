@@ -110,6 +110,7 @@ package enum RejectionReason: String, Sendable, Hashable, CaseIterable {
     case quotaRecipient = "quota_recipient"
     case quotaIP = "quota_ip"
     case quotaTenant = "quota_tenant"
+    case budgetExhausted = "budget_exhausted"
     case tollFraudSuspected = "toll_fraud_suspected"
     case maxSends = "max_sends"
     case locked

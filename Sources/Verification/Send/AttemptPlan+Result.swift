@@ -3,18 +3,29 @@
 import Formats
 
 extension AttemptPlan {
-    /// The result of the planned send when the plan ends with `end`; `timeLeft` is the time until the send's deadline.
-    package func result(_ end: SendDisposition, of send: ClaimedSend, timeLeft: Duration) -> SendResult {
+    /// The result of the planned send when the plan ends with `end`.
+    ///
+    /// `timeLeft` is the time until the send's deadline, and `policy` has the prices.
+    package func result(
+        _ end: SendDisposition,
+        of send: ClaimedSend,
+        timeLeft: Duration,
+        policy: Policy? = nil
+    ) -> SendResult {
         let disposition = settled(end, timeLeft)
         // The provider that failed the repetition is not the one that may have the message: the event must not name it.
         let isOfAnother = repetition != nil && disposition != end
+        let attempt = isOfAnother ? nil : attempt(of: disposition)
         return SendResult(
             send: send.reference,
             disposition: disposition,
             attempts: attempts,
-            attempt: isOfAnother ? nil : attempt(of: disposition),
+            attempt: attempt,
             doubtful: repetition?.doubtful,
             refusers: refusers,
+            cost: disposition == .sent && !send.isFictional
+                ? attempt.flatMap { policy?.cost($0.provider, send.recipient, send.region, segments: $0.segments) }
+                : nil,
             verification: send.verification
         )
     }

@@ -134,6 +134,7 @@ package enum OutcomeDecision {
                 encoding: result.attempt?.encoding,
                 errorCode: result.attempt?.errorCode
             ),
+            cost: result.cost,
             trace: requestID == result.send.requestID ? result.send.trace : nil,
             policyVersion: verification.policyVersion,
             occurredAt: now

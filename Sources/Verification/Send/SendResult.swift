@@ -16,6 +16,9 @@ package final class SendResult: Sendable {
 
     package let refusers: [String]
 
+    /// The price of a message that a provider took; nil if it is unknown.
+    package let cost: Cost?
+
     /// The verification as of the claim, if known.
     package let verification: StoredVerification?
 
@@ -45,6 +48,7 @@ package final class SendResult: Sendable {
         attempt: Attempt?,
         doubtful: String? = nil,
         refusers: [String] = [],
+        cost: Cost? = nil,
         verification: StoredVerification? = nil
     ) {
         self.verification = verification
@@ -54,6 +58,7 @@ package final class SendResult: Sendable {
         self.attempt = attempt
         self.doubtful = doubtful
         self.refusers = refusers
+        self.cost = cost
     }
 }
 
@@ -137,8 +142,16 @@ package enum SendDisposition: Sendable, Equatable {
         }
     }
 
+    /// False for a result after which the message is tried again.
+    package var isFinal: Bool {
+        switch self {
+        case .sent, .delivered, .failed, .unknown, .expiredUnsent: true
+        case .retry, .repeatOnce: false
+        }
+    }
+
     /// True if a provider has, or may have, the message.
-    var mayHaveLeft: Bool {
+    package var mayHaveLeft: Bool {
         switch self {
         case .sent, .delivered, .unknown, .repeatOnce: true
         case .failed, .expiredUnsent, .retry: false

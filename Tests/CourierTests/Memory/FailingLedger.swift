@@ -179,7 +179,12 @@ extension FailingLedger {
             let changes = state.ledger.decide(candidates, by: rules, requests: state.requests, at: .now)
             state.requests.merge(changes.requests) { $1 }
             for send in changes.sends { state.sends[send.id] = Held(claim: send, state: .claimed, isLeased: true) }
-            let result = IntakeResult(sends: changes.sends, waiting: waiting, brake: changes.brake)
+            let result = IntakeResult(
+                sends: changes.sends,
+                waiting: waiting,
+                brake: changes.brake,
+                budgets: changes.budgets
+            )
             return Recorded(result, outbox: state.outbox.add(changes.outbox))
         }
     }

@@ -34,6 +34,7 @@ struct MemoryWorker: Sendable {
         limits: [String: RateLimit] = [:],
         messages: MessagePolicy = MessagePolicy(),
         onOptOut: OptOutRule = .stop,
+        budgets: (any BudgetLedger)? = nil,
         log: LogRecord = LogRecord(),
         statistics: Statistics = Statistics(),
         isReporting: Bool = false,
@@ -47,6 +48,7 @@ struct MemoryWorker: Sendable {
             limits,
             messages,
             onOptOut,
+            budgets,
             log,
             statistics,
             isReporting
@@ -74,6 +76,7 @@ struct MemoryWorker: Sendable {
         _ limits: [String: RateLimit],
         _ messages: MessagePolicy,
         _ onOptOut: OptOutRule,
+        _ budgets: (any BudgetLedger)?,
         _ log: LogRecord,
         _ statistics: Statistics,
         _ isReporting: Bool
@@ -108,7 +111,8 @@ struct MemoryWorker: Sendable {
                 numbers: FixedNumbers(),
                 keys: KeySource(.test),
                 policies: policies,
-                brake: brake
+                brake: brake,
+                budgets: budgets
             ),
             settings: settings,
             statistics: statistics,

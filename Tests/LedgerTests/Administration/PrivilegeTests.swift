@@ -37,6 +37,9 @@ import Testing
         "brake_block": "worker: raw; operator: r",
         "brake_override": "worker: r; operator: rawd",
         "brake_change": "worker: r",
+        "budget": "worker: raw; operator: r",
+        "budget_spend": "worker: rawd; operator: r",
+        "budget_raise": "worker: r; operator: rawd",
     ]
 
     /// The columns that an operator may update: enough to lift a block.
@@ -72,6 +75,8 @@ import Testing
         "show_verification": "operator, definer",
         "show_sends": "operator, definer",
         "due_sends": "monitor, definer",
+        "budget_window": "operator, worker",
+        "lease_budget": "worker",
         "raise_brake_version": "definer",
     ]
 

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+import Verification
+
+/// The money that a batch needs from one budget.
+struct BudgetNeed {
+    let tenant: String
+    let budget: Budget
+    var open = Money.zero
+    var reserved = Money.zero
+
+    /// The most that candidates can cost, by budget.
+    static func of(_ candidates: [Candidate], repeatsUnknown: Bool) -> [BudgetKey: BudgetNeed] {
+        var needs: [BudgetKey: BudgetNeed] = [:]
+        for candidate in candidates {
+            let charges = candidate.possibleOutcomes.compactMap(\.charge)
+            guard let charge = charges.max(by: { $0.amount < $1.amount }) else { continue }
+            let amount = charge.amount(repeatsUnknown: repeatsUnknown)
+            for budget in charge.budgets {
+                var need = needs[charge.key(of: budget)] ?? BudgetNeed(tenant: charge.tenant, budget: budget)
+                if charge.isConfirmed, budget.reserve > 0 { need.reserved += amount } else { need.open += amount }
+                needs[charge.key(of: budget)] = need
+            }
+        }
+        return needs
+    }
+}
+
+/// The money that this worker has leased and not spent, and that of its sends without a final result.
+struct BudgetAccounts {
+    /// The money of one budget that this worker has leased and not spent.
+    struct Account {
+        let bucket: Timestamp
+        let endsAt: ContinuousClock.Instant
+        var open = Money.zero
+        var reserved = Money.zero
+        var renewal: Timestamp?
+        var usedAt: ContinuousClock.Instant
+
+        /// The time until which the budget is not asked again.
+        var emptyUntil: ContinuousClock.Instant?
+    }
+
+    private var accounts: [BudgetKey: Account] = [:]
+    private var returns: [BudgetReturn] = []
+
+    /// The percentages whose leases this worker took, and when it logged them.
+    private var warned: [BudgetKey: (percent: Int, at: ContinuousClock.Instant)] = [:]
+
+    /// The times at which exhausted budgets were logged.
+    private var logged: [BudgetKey: ContinuousClock.Instant] = [:]
+
+    /// The money of sends without a final result, and the time until which one may come.
+    private var open: [SendID: (spending: BudgetPurse.Spending, until: ContinuousClock.Instant)] = [:]
+
+    /// The leases that are needed for a batch; money of steps that are over becomes due to be given back.
+    mutating func asks(
+        for needs: [BudgetKey: BudgetNeed],
+        at now: ContinuousClock.Instant,
+        ahead: Int64
+    ) -> [BudgetAsk] {
+        needs.compactMap { key, need in
+            if let account = accounts[key], account.endsAt <= now { close(key, account) }
+            let (open, reserved) = (accounts[key]?.open ?? .zero, accounts[key]?.reserved ?? .zero)
+            if need.open <= open, need.reserved <= reserved + (open - need.open) { return nil }
+            if let end = accounts[key]?.emptyUntil, now < end { return nil }
+            return BudgetAsk(
+                tenant: need.tenant,
+                budget: need.budget,
+                open: .init(need.open, beside: open, ahead: ahead),
+                reserved: .init(need.reserved, beside: reserved, ahead: ahead)
+            )
+        }
+    }
+
+    mutating func add(_ lease: BudgetLease, at now: ContinuousClock.Instant) {
+        if let account = accounts[lease.key], account.bucket != lease.bucket { close(lease.key, account) }
+        var account =
+            accounts[lease.key] ?? Account(bucket: lease.bucket, endsAt: now + lease.left, usedAt: now)
+        account.open += lease.open
+        account.reserved += lease.reserved
+        account.renewal = lease.renewal
+        accounts[lease.key] = account
+    }
+
+    /// Takes what a batch needs, or what there is.
+    mutating func purse(
+        for needs: [BudgetKey: BudgetNeed],
+        at now: ContinuousClock.Instant,
+        pause: Duration
+    ) -> BudgetPurse {
+        var balances: [BudgetKey: BudgetPurse.Balance] = [:]
+        for (key, need) in needs {
+            guard var account = accounts[key] else { continue }
+            let reserved = min(account.reserved, need.reserved)
+            let open = min(account.open, need.open + (need.reserved - reserved))
+            account.open -= open
+            account.reserved -= reserved
+            account.usedAt = now
+            let isShort = open + reserved < need.open + need.reserved
+            if isShort, account.emptyUntil.map({ $0 <= now }) ?? true { account.emptyUntil = now + pause }
+            accounts[key] = account
+            balances[key] = BudgetPurse.Balance(
+                open: open,
+                reserved: reserved,
+                bucket: account.bucket,
+                renewal: account.renewal
+            )
+        }
+        return BudgetPurse(balances)
+    }
+
+    mutating func putBack(_ open: Money, _ reserved: Money, _ bucket: Timestamp, to key: BudgetKey) {
+        guard var account = accounts[key], account.bucket == bucket else {
+            if open + reserved > .zero {
+                returns.append(BudgetReturn(key: key, bucket: bucket, amount: open + reserved))
+            }
+            return
+        }
+        account.open += open
+        account.reserved += reserved
+        accounts[key] = account
+    }
+
+    mutating func takeReturns(
+        unusedFor pause: Duration,
+        at now: ContinuousClock.Instant
+    ) -> [BudgetReturn] {
+        for (key, account) in accounts where account.endsAt <= now || account.usedAt + pause <= now {
+            close(key, account)
+        }
+        open = open.filter { now < $0.value.until }
+        defer { returns = [] }
+        return returns
+    }
+
+    /// The percentage that a lease reaches, to be logged by the worker that takes it, and again each hour.
+    mutating func warning(_ percents: [Int], _ lease: BudgetLease, at now: ContinuousClock.Instant) -> Int? {
+        let reached = percents.last { lease.amount.percent($0) <= lease.used }
+        let before = percents.last { lease.amount.percent($0) <= lease.usedBefore }
+        guard let reached else {
+            warned[lease.key] = nil
+            return nil
+        }
+        let isDue = warned[lease.key].map { $0.percent == reached && $0.at + .seconds(3600) <= now } ?? false
+        guard reached != before || isDue else { return nil }
+        warned[lease.key] = (reached, now)
+        return reached
+    }
+
+    /// True once a minute for a budget.
+    mutating func isToBeLogged(_ key: BudgetKey, at now: ContinuousClock.Instant) -> Bool {
+        if let last = logged[key], now < last + .seconds(60) { return false }
+        logged[key] = now
+        return true
+    }
+
+    private mutating func close(_ key: BudgetKey, _ account: Account) {
+        accounts[key] = nil
+        let rest = account.open + account.reserved
+        if rest > .zero { returns.append(BudgetReturn(key: key, bucket: account.bucket, amount: rest)) }
+    }
+
+    /// Keeps the money of new sends.
+    mutating func keep(_ spent: [SendID: BudgetPurse.Spending], until end: ContinuousClock.Instant) {
+        for (send, spending) in spent where !spending.parts.isEmpty { open[send] = (spending, end) }
+    }
+
+    /// Puts back the difference between what was kept for a message and what it cost.
+    mutating func settle(_ result: SendResult) {
+        guard result.disposition.isFinal, let spending = open.removeValue(forKey: result.send.id)?.spending else {
+            return
+        }
+        let unspent = result.unspent(of: spending.amount)
+        if unspent == .zero { return }
+        for (key, part) in spending.parts {
+            let open = min(part.open, unspent)
+            putBack(open, unspent - open, part.bucket, to: key)
+        }
+    }
+}
+
+extension BudgetAsk.Need {
+    fileprivate init(_ need: Money, beside balance: Money, ahead: Int64) {
+        let least = max(need - balance, .zero)
+        self.init(least: least, most: least == .zero ? .zero : least + Money(micros: need.micros * ahead))
+    }
+}
+
+extension SendResult {
+    /// The part of the money for the message that its result leaves.
+    ///
+    /// A message whose outcome is unknown may have left, and so may the one that it repeats.
+    fileprivate func unspent(of amount: Money) -> Money {
+        if !disposition.mayHaveLeft { return amount }
+        guard disposition == .sent, doubtful == nil, let cost else { return .zero }
+        return max(amount - cost.amount, .zero)
+    }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+import Logging
+import Logs
+import ServiceLifecycle
+import Synchronization
+import Verification
+
+/// The worker's leased money: fills the purse of each batch, and takes back what was not spent.
+///
+/// A batch that fails keeps its purse, since its transaction may have been committed: money is never spent twice, and a
+/// part of it may be spent never.
+final class BudgetWallet: Service {
+    /// A lease asks for this many batches' worth, unless little is left.
+    private static let batchesAhead: Int64 = 16
+
+    /// The pause before an exhausted budget is asked again, and the time after which unused money goes back.
+    private static let interval = Duration.seconds(5)
+
+    private let ledger: (any BudgetLedger)?
+    private let context: StageContext
+    private let state = Mutex(BudgetAccounts())
+
+    init(ledger: (any BudgetLedger)?, context: StageContext) {
+        self.ledger = ledger
+        self.context = context
+    }
+
+    // MARK: - A batch
+
+    /// The money for a batch, as far as its budgets have it.
+    func purse(for candidates: [Candidate]) async throws -> BudgetPurse {
+        let needs = BudgetNeed.of(candidates, repeatsUnknown: context.settings.repeatsUnknown)
+        guard !needs.isEmpty, let ledger else { return BudgetPurse() }
+        let asks = state.withLock { state in state.asks(for: needs, at: .now, ahead: Self.batchesAhead) }
+        if !asks.isEmpty {
+            let leases = try await ledger.lease(asks)
+            let now = ContinuousClock.now
+            state.withLock { state in
+                for lease in leases { state.add(lease, at: now) }
+            }
+            report(asks, leases)
+        }
+        return state.withLock { state in state.purse(for: needs, at: .now, pause: Self.interval) }
+    }
+
+    /// Takes the effects of a batch that is committed: keeps what its sends cost, and puts the rest back.
+    func note(_ effects: BudgetEffects) {
+        if effects.left.balances.isEmpty { return }
+        let end = ContinuousClock.now + context.settings.maxRequestAge + context.settings.lease
+        state.withLock { state in
+            for (key, left) in effects.left.balances { state.putBack(left.open, left.reserved, left.bucket, to: key) }
+            state.keep(effects.spent, until: end)
+        }
+    }
+
+    /// Puts back the difference between what was kept for messages and what they cost.
+    func settle(_ results: [SendResult]) {
+        state.withLock { state in
+            for result in results { state.settle(result) }
+        }
+    }
+
+    // MARK: - Giving back
+
+    func run() async {
+        while !Task.isStopping {
+            await giveBack(unusedFor: Self.interval)
+            await Task.pause(until: .now + Self.interval)
+        }
+        await giveBack(unusedFor: .zero)
+    }
+
+    /// Gives back the money of steps that are over, and what has not been used for a time.
+    private func giveBack(unusedFor pause: Duration) async {
+        guard let ledger else { return }
+        let returns = state.withLock { state in state.takeReturns(unusedFor: pause, at: .now) }
+        if returns.isEmpty { return }
+        do {
+            try await ledger.giveBack(returns)
+        } catch {
+            // The statement may have been carried out: then the money is lost until its step leaves the window, which
+            // is better than money that is spent twice.
+            context.logger.log(.budgetKept, [.error: LogValue(error)])
+        }
+    }
+
+    // MARK: - Log lines
+
+    private func report(_ asks: [BudgetAsk], _ leases: [BudgetLease]) {
+        let asked = Dictionary(asks.map { ($0.key, $0) }) { first, _ in first }
+        for lease in leases {
+            guard let ask = asked[lease.key] else { continue }
+            let fields: [LogField: LogValue] = [
+                .tenant: .text(ask.tenant), .budget: .text(ask.budget.name), .spent: .text(lease.used.description),
+                .amount: .text(lease.amount.description), .currency: .text(ask.budget.currency),
+                .period: .text(ask.budget.period.rawValue), .mode: .text(ask.budget.mode.rawValue),
+            ]
+            let warning = state.withLock { state in state.warning(ask.budget.warnAt, lease, at: .now) }
+            if let warning { context.logger.log(.budgetWarned, fields.merging([.percent: LogValue(warning)]) { $1 }) }
+            if lease.open >= ask.open.least, lease.reserved >= ask.reserved.least { continue }
+            let isReserveLeft = lease.reserved >= ask.reserved.least && lease.used < lease.amount
+            guard state.withLock({ state in state.isToBeLogged(lease.key, at: .now) }) else { continue }
+            let event: LoggedEvent =
+                switch isReserveLeft && ask.budget.reserve > 0 {
+                case true: .budgetReserved
+                case false: .budgetExhausted
+                }
+            context.logger.log(event, fields.merging([.until: .text(lease.renewal.rfc3339)]) { $1 })
+        }
+    }
+}

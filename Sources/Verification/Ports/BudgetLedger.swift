@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Formats
+
+/// The store of the budgets' leases.
+///
+/// Nothing is spent that was not leased before, so that the fleet never spends more than a budget's amount: money of a
+/// worker that died counts as spent. Each method is one transaction. An error means that the database failed.
+package protocol BudgetLedger: Sendable {
+    /// Leases money, each ask as far as its budget has room.
+    func lease(_ asks: [BudgetAsk]) async throws -> [BudgetLease]
+
+    /// Gives leased money back that was not spent.
+    func giveBack(_ returns: [BudgetReturn]) async throws
+}
+
+/// A worker's need of money.
+package struct BudgetAsk: Sendable, Equatable {
+    package struct Need: Sendable, Equatable {
+        /// Leased if there is room for it.
+        package let least: Money
+
+        /// Leased as far as it is little beside the budget's room.
+        package let most: Money
+
+        package init(least: Money, most: Money) {
+            self.least = least
+            self.most = most
+        }
+
+        package static let none = Need(least: .zero, most: .zero)
+    }
+
+    package let tenant: String
+    package let budget: Budget
+    package let open: Need
+
+    /// For confirmed people, who may use the whole budget.
+    package let reserved: Need
+
+    package init(tenant: String, budget: Budget, open: Need, reserved: Need) {
+        self.tenant = tenant
+        self.budget = budget
+        self.open = open
+        self.reserved = reserved
+    }
+
+    package var key: BudgetKey { BudgetKey(tenant: tenant, name: budget.name) }
+}
+
+/// The answer to one ask.
+package struct BudgetLease: Sendable, Equatable {
+    package let key: BudgetKey
+
+    /// The step of the budget's window in which the money is to be spent, and the time until its end.
+    package let bucket: Timestamp
+    package let left: Duration
+
+    /// The amount in force, which an operator may have raised.
+    package let amount: Money
+
+    /// The money that the window's leases took before this one, and with it.
+    package let usedBefore: Money
+    package let used: Money
+    package let open: Money
+    package let reserved: Money
+
+    /// The time at which the window frees money, if nobody gives any back.
+    package let renewal: Timestamp
+
+    package init(
+        key: BudgetKey,
+        bucket: Timestamp,
+        left: Duration,
+        amount: Money,
+        usedBefore: Money,
+        open: Money,
+        reserved: Money,
+        renewal: Timestamp
+    ) {
+        self.key = key
+        self.bucket = bucket
+        self.left = left
+        self.amount = amount
+        self.usedBefore = usedBefore
+        used = usedBefore + open + reserved
+        self.open = open
+        self.reserved = reserved
+        self.renewal = renewal
+    }
+}
+
+/// Leased money that was not spent.
+package struct BudgetReturn: Sendable, Equatable {
+    package let key: BudgetKey
+    package let bucket: Timestamp
+    package let amount: Money
+
+    package init(key: BudgetKey, bucket: Timestamp, amount: Money) {
+        self.key = key
+        self.bucket = bucket
+        self.amount = amount
+    }
+}

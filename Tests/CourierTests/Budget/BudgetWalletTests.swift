@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+import Logs
+import TestSupport
+import TestTools
+import Testing
+import Verification
+
+@testable import Courier
+
+@Suite(.timeLimit(.minutes(5))) struct BudgetWalletTests {
+    private static let numbers = (0..<20).map { "+491512345\(1000 + $0)" }
+
+    private static func policy(_ amount: String, mode: Budget.Mode = .enforce) throws -> Policy {
+        let plain = Policy.test { tenant in
+            tenant.budgets = [
+                Budget(name: "day", amount: Money(amount) ?? .zero, currency: "USD", period: .day, mode: mode)
+            ]
+        }
+        let price = try #require(Money("0.10"))
+        return Policy(
+            version: "budget.1",
+            tenants: plain.tenants,
+            prices: PriceTable(currency: "USD", prices: [.init(provider: "main", price, per: .segment)])
+        )
+    }
+
+    @Test func `a budget is spent to its end and refuses the rest`() async throws {
+        let budgets = MemoryBudgetLedger()
+        try await MemoryWorker.with(budgets: budgets) { worker in
+            worker.policies.replace(with: try Self.policy("0.55"))
+            worker.source.add(Self.numbers)
+            try await worker.settle(events: 20)
+            #expect(worker.sink.answers.count { $0 == "sent" } == 5)
+            #expect(worker.sink.answers.count { $0 == "rejected budget_exhausted" } == 15)
+            let line = try #require(worker.log.lines(.budgetExhausted).first)
+            #expect(line.fields["budget"] == "day" && line.fields["spent"] == "0.55")
+            #expect(worker.log.lines(.budgetExhausted).count == 1)
+        }
+        // The 5 cents that buy no message are given back at the stop.
+        #expect(budgets.leased("day") == Money("0.50"))
+    }
+
+    @Test func `messages that did not leave give their money back`() async throws {
+        let budgets = MemoryBudgetLedger()
+        let journal = Journal()
+        let provider = MemoryProvider.taking(after: 5, of: ProviderAnswer(.refused), journal: journal)
+        try await MemoryWorker.with([provider], journal: journal, budgets: budgets) { worker in
+            worker.policies.replace(with: try Self.policy("0.50"))
+            worker.source.add(Array(Self.numbers[..<5]))
+            try await worker.settle(events: 5)
+            #expect(worker.sink.answers == Array(repeating: "failed provider_refused", count: 5))
+            worker.source.add(Array(Self.numbers[5..<12]))
+            try await worker.settle(events: 12)
+            #expect(worker.sink.answers.count { $0 == "sent" } == 5)
+            #expect(worker.sink.answers.count { $0 == "rejected budget_exhausted" } == 2)
+        }
+        #expect(budgets.leased("day") == Money("0.50"))
+    }
+
+    @Test func `a budget that records refuses nobody and says so`() async throws {
+        try await MemoryWorker.with(budgets: MemoryBudgetLedger()) { worker in
+            worker.policies.replace(with: try Self.policy("0.25", mode: .record))
+            worker.source.add(Array(Self.numbers[..<6]))
+            try await worker.settle(events: 6)
+            #expect(worker.sink.answers == Array(repeating: "sent", count: 6))
+            let lines = worker.log.lines(.policyRecorded).filter { $0.fields["rule"] == "budget.day" }
+            #expect(lines.count == 4)
+        }
+    }
+
+    @Test func `without the budgets' table nothing is decided, and nothing is lost`() async throws {
+        let budgets = MemoryBudgetLedger()
+        try await MemoryWorker.with(budgets: budgets) { worker in
+            worker.policies.replace(with: try Self.policy("10"))
+            budgets.fail(true)
+            worker.source.add([Self.numbers[0]])
+            try await eventually("the outage is told") { worker.log.lines(.postgresFailing).count == 1 }
+            #expect(worker.sink.answers.isEmpty)
+            budgets.fail(false)
+            try await worker.settle(events: 1)
+            #expect(worker.sink.answers == ["sent"])
+        }
+    }
+
+    /// Many workers spend one budget at random: batches, results, pauses, and deaths.
+    @Test(arguments: [false, true], [1, 2, 3])
+    func `the messages of all workers never cost more than the amount`(someDie: Bool, seed: UInt64) throws {
+        let ledger = MemoryBudgetLedger()
+        var random = TestSeed(seed: seed)
+        let price = Money(micros: 75_000)
+        let budget = Budget(name: "day", amount: Money(micros: 500_000_000), currency: "USD", period: .day)
+        let key = BudgetKey(tenant: "default", name: "day")
+        var workers = Array(repeating: BudgetAccounts(), count: 12)
+        var sent = Money.zero
+        let now = ContinuousClock.now
+        for step in 0..<4000 {
+            // Five seconds a step: an exhausted budget is asked again.
+            let time = now + .seconds(5) * step
+            let worker = Int.random(in: 0..<12, using: &random)
+            let count = Int64.random(in: 1...40, using: &random)
+            let need = BudgetNeed(tenant: "default", budget: budget, open: Money(micros: count * price.micros))
+            let asks = workers[worker].asks(for: [key: need], at: now, ahead: 16)
+            for lease in try ledger.leaseNow(asks) { workers[worker].add(lease, at: now) }
+            let purse = workers[worker].purse(for: [key: need], at: now, pause: .zero)
+            var left = purse.balances[key]?.open ?? .zero
+            for _ in 0..<count where left >= price {
+                left -= price
+                // One in five messages does not leave, and gives its money back.
+                if Int.random(in: 0..<5, using: &random) == 0 { left += price } else { sent += price }
+            }
+            workers[worker].putBack(left, .zero, .test, to: key)
+            #expect(sent <= budget.amount && sent <= ledger.leased("day"))
+            if Int.random(in: 0..<10, using: &random) == 0 {
+                try ledger.giveBackNow(workers[worker].takeReturns(unusedFor: .zero, at: time))
+            }
+            if someDie, Int.random(in: 0..<200, using: &random) == 0 { workers[worker] = BudgetAccounts() }
+        }
+        if !someDie { #expect(sent > budget.amount.percent(98)) }
+    }
+}

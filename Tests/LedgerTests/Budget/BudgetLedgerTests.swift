@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+import PostgresClient
+import TestSupport
+import TestTools
+import Testing
+import Verification
+
+@testable import Ledger
+
+@Suite struct BudgetLedgerTests {
+    private static func budget(
+        _ name: String = "day",
+        amount: Int64 = 1000,
+        _ period: Budget.Period = .day,
+        reserve: Int = 0
+    ) -> Budget {
+        Budget(
+            name: name,
+            amount: Money(micros: amount),
+            currency: "USD",
+            period: period,
+            timeZone: "Europe/Berlin",
+            reserve: reserve
+        )
+    }
+
+    private static func ask(
+        _ budget: Budget,
+        _ least: Int64,
+        _ most: Int64? = nil,
+        reserved: Int64 = 0
+    ) -> BudgetAsk {
+        BudgetAsk(
+            tenant: "default",
+            budget: budget,
+            open: .init(least: Money(micros: least), most: Money(micros: most ?? least)),
+            reserved: .init(least: Money(micros: reserved), most: Money(micros: reserved))
+        )
+    }
+
+    @Test(arguments: Budget.Period.allCases)
+    func `leases end with the amount, and a return makes room`(period: Budget.Period) async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            let budget = Self.budget(amount: 1000, period)
+            let first = try #require(try await ledger.lease([Self.ask(budget, 700)]).first)
+            #expect(first.open.micros == 700 && first.usedBefore == .zero && first.used.micros == 700)
+            #expect(first.left > .zero && first.amount.micros == 1000)
+            let second = try #require(try await ledger.lease([Self.ask(budget, 700)]).first)
+            #expect(second.open.micros == 300 && second.usedBefore.micros == 700)
+            let third = try #require(try await ledger.lease([Self.ask(budget, 1)]).first)
+            #expect(third.open == .zero && third.renewal > first.bucket)
+            let key = third.key
+            try await ledger.giveBack([
+                BudgetReturn(key: key, bucket: first.bucket, amount: Money(micros: 150)),
+                BudgetReturn(key: key, bucket: first.bucket, amount: Money(micros: 50)),
+            ])
+            let fourth = try #require(try await ledger.lease([Self.ask(budget, 500)]).first)
+            #expect(fourth.open.micros == 200 && fourth.used.micros == 1000)
+        }
+    }
+
+    @Test func `a lease is what is needed, and more only as far as that is little`() async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            let budget = Self.budget(amount: 6400)
+            let lease = try #require(try await ledger.lease([Self.ask(budget, 10, 1000)]).first)
+            #expect(lease.open.micros == 100)
+            let other = try #require(try await ledger.lease([Self.ask(budget, 300, 1000)]).first)
+            #expect(other.open.micros == 300)
+        }
+    }
+
+    @Test func `the reserve is for confirmed people, who may use all`() async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            let budget = Self.budget(amount: 1000, reserve: 20)
+            let lease = try #require(try await ledger.lease([Self.ask(budget, 900, reserved: 50)]).first)
+            #expect(lease.open.micros == 800 && lease.reserved.micros == 50)
+            let rest = try #require(try await ledger.lease([Self.ask(budget, 1, reserved: 400)]).first)
+            #expect(rest.open == .zero && rest.reserved.micros == 150)
+        }
+    }
+
+    @Test(arguments: [
+        ("hour", "50 minutes", true), ("hour", "65 minutes", false), ("day", "22 hours", true),
+        ("day", "25 hours", false), ("month", "32 days", false),
+    ])
+    func `money counts while its step is in the window`(period: String, age: String, isCounted: Bool) async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            let budget = Self.budget(amount: 1000, try #require(Budget.Period(rawValue: period)))
+            _ = try await ledger.lease([Self.ask(budget, 600)])
+            try await database.script("UPDATE courier.budget_spend s SET bucket = s.bucket - interval '\(age)'")
+            let lease = try #require(try await ledger.lease([Self.ask(budget, 1000)]).first)
+            #expect(lease.usedBefore.micros == (isCounted ? 600 : 0))
+            #expect(lease.open.micros == (isCounted ? 400 : 1000))
+            #expect(lease.renewal > lease.bucket)
+        }
+    }
+
+    @Test func `an operator's amount replaces the policy's until its end`() async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            let budget = Self.budget(amount: 1000)
+            _ = try await ledger.lease([Self.ask(budget, 1000)])
+            try await database.script(
+                """
+                INSERT INTO courier.budget_raise (tenant, name, amount, until, reason)
+                VALUES ('default', 'day', 1500, clock_timestamp() + interval '1 hour', 'test')
+                """
+            )
+            let raised = try #require(try await ledger.lease([Self.ask(budget, 800)]).first)
+            #expect(raised.open.micros == 500 && raised.amount.micros == 1500)
+            try await database.script("UPDATE courier.budget_raise r SET until = clock_timestamp()")
+            let lease = try #require(try await ledger.lease([Self.ask(budget, 1)]).first)
+            #expect(lease.open == .zero && lease.amount.micros == 1000)
+        }
+    }
+
+    @Test func `eight workers that lease and give back at random never hold more than the amount`() async throws {
+        try await LedgerDatabase.with { database in
+            let budgets = [Self.budget("a", amount: 50_000), Self.budget("b", amount: 70_000, .hour, reserve: 30)]
+            let held = try await withThrowingTaskGroup(of: [String: Int64].self) { group in
+                for seed in 0..<8 {
+                    group.addTask {
+                        let ledger = database.ledger()
+                        var generator = TestSeed(seed: UInt64(seed))
+                        var held: [String: Int64] = [:]
+                        for _ in 0..<60 {
+                            let asks = budgets.map { budget in
+                                let least = Int64.random(in: 0...900, using: &generator)
+                                return Self.ask(budget, least, least * 3, reserved: least / 2)
+                            }
+                            // Another worker's order of the budgets.
+                            let leases = try await ledger.lease(seed % 2 == 0 ? asks : asks.reversed())
+                            for lease in leases {
+                                #expect(lease.used <= lease.amount)
+                                held[lease.key.name, default: 0] += (lease.open + lease.reserved).micros
+                                let back = Int64.random(in: 0...max(lease.open.micros, 1), using: &generator)
+                                let amount = Money(micros: min(back, lease.open.micros))
+                                try await ledger.giveBack([
+                                    BudgetReturn(key: lease.key, bucket: lease.bucket, amount: amount)
+                                ])
+                                held[lease.key.name, default: 0] -= amount.micros
+                            }
+                        }
+                        return held
+                    }
+                }
+                return try await group.reduce(into: [String: Int64]()) { $0.merge($1, uniquingKeysWith: +) }
+            }
+            for budget in budgets {
+                let sum = try await database.count(
+                    "SELECT sum(s.leased)::int8 FROM courier.budget_spend s WHERE s.name = $1",
+                    [.text(budget.name)]
+                )
+                #expect(sum == held[budget.name])
+                #expect(sum <= budget.amount.micros && sum > budget.amount.micros * 9 / 10)
+            }
+        }
+    }
+}
