@@ -53,6 +53,33 @@ import Verification
 
     // MARK: Age and failures
 
+    /// The answer arrives and the deadline passes while the loop's thread stands still, as in a frozen process.
+    @Test func `is read before the deadline of its call, if both came while the process was frozen`() async throws {
+        let groups = (1...2).map { _ in MultiThreadedEventLoopGroup(numberOfThreads: 1) }
+        let client = ProviderClient(on: groups[0], maximumConnections: 1)
+        do {
+            try await ScriptedServer.with([.later(created), .silence], on: groups[1]) { server in
+                let provider = try Self.gateway(server.url, nil, client)
+                async let frozen = provider.send(try message(within: .seconds(1)))
+                try await eventually("the call arrives") { server.seen.requests.count == 1 }
+                await Task(executorPreference: client.executor) { Self.standStill(.seconds(3)) }.value
+                #expect(try await frozen.outcome == .accepted)
+                // A deadline without an answer still ends a call.
+                let silent = await provider.send(try message(within: .seconds(1)))
+                #expect(silent == ProviderAnswer(.unknown, errorCode: "timeout"))
+            }
+        } catch {
+            Issue.record(error)
+        }
+        await client.shutdown()
+        for group in groups { try await group.shutdownGracefully() }
+    }
+
+    private static func standStill(_ time: Duration) {
+        let end = ContinuousClock.now + time
+        while ContinuousClock.now < end { usleep(1000) }
+    }
+
     @Test func `is not used beyond its greatest age`() async throws {
         try await ScriptedServer.with([created]) { server in
             try await Self.with(server.url, greatestAge: .nanoseconds(1)) { provider in

@@ -11,6 +11,9 @@ enum ServerStep: Sendable {
     /// Writes these bytes and keeps the connection open.
     case answer(String)
 
+    /// Reads the whole body, and performs the step half a second later.
+    indirect case later(ServerStep)
+
     /// Writes these bytes, which need not be UTF-8, and keeps the connection open.
     case bytes([UInt8])
 
@@ -78,10 +81,11 @@ final class ScriptedServer: Sendable {
     static func with<Value>(
         _ script: [ServerStep],
         tls: NIOSSLContext? = nil,
+        on group: MultiThreadedEventLoopGroup = .singleton,
         body: (ScriptedServer) async throws -> Value
     ) async throws -> Value {
         let record = NIOLockedValueBox(ServerRecord())
-        return try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        return try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 64)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -160,6 +164,10 @@ private final class ScriptHandler: ChannelInboundHandler {
             let channel = context.channel
             channel.eventLoop.scheduleTask(in: Self.roundTrip) {
                 channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+            }
+        case .later(let step):
+            context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(500)) {
+                self.perform(step, context: context)
             }
         case .answerAndFinish(let text):
             let channel = context.channel

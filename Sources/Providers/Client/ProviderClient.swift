@@ -28,6 +28,9 @@ package final class ProviderClient: Sendable {
     /// The precision of deadlines.
     private static let tick = TimeAmount.milliseconds(100)
 
+    /// The delay of a check from which the process counts as frozen meanwhile.
+    private static let freeze = TimeAmount.seconds(1)
+
     private struct State {
         var pools: [Target.Origin: ConnectionPool] = [:]
         var secure: [ConnectionOptions?: SecureContext] = [:]
@@ -45,13 +48,14 @@ package final class ProviderClient: Sendable {
 
     /// Creates a client that resolves names with `resolver` and trusts `authorities`, or by default as the system does.
     init(
+        on group: MultiThreadedEventLoopGroup = .singleton,
         maximumConnections: Int,
         resolver: (any Resolver & Sendable)? = nil,
         trusting authorities: NIOSSLTrustRoots? = nil,
         greatestAge: TimeAmount = .minutes(5)
     ) {
         self.greatestAge = greatestAge
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let loop = group.next()
         self.loop = loop
         executor = LoopExecutor(loop)
         state = NIOLoopBoundBox.makeBoxSendingValue(State(), eventLoop: loop)
@@ -147,11 +151,16 @@ package final class ProviderClient: Sendable {
     }
 
     /// Checks deadlines and idle connections every `tick` while there are any.
-    private func tick() {
+    ///
+    /// After a freeze of the process deadlines have passed while answers wait in the sockets. The loop runs what is due
+    /// before it reads them, so a late check is put off once, or a message that was taken would count as unknown.
+    private func tick(isPutOff: Bool = false) {
         guard !state.value.isTicking else { return }
         state.value.isTicking = true
-        loop.scheduleTask(in: Self.tick) {
+        let due = NIODeadline.now() + Self.tick
+        loop.scheduleTask(deadline: due) {
             self.state.value.isTicking = false
+            if !isPutOff, NIODeadline.now() > due + Self.freeze { return self.tick(isPutOff: true) }
             for pool in self.state.value.pools.values { pool.sweep(at: .now()) }
             self.forgetReplaced()
             if self.state.value.pools.values.contains(where: { !$0.isEmpty }) { self.tick() }
