@@ -2,6 +2,7 @@
 
 import Dispatch
 import Formats
+import KafkaClient
 import ServiceLifecycle
 import Synchronization
 import Verification
@@ -20,8 +21,11 @@ struct Watchdog: Service {
 
     /// The number of checks without a change after which a part is late.
     ///
-    /// A call may take nearly as long as its lease, and shows no progress meanwhile.
-    static func lateness(lease: Duration) -> Int { max(30, Int(lease / .seconds(1))) }
+    /// A call may take nearly as long as its lease, and a record for a partition without a leader as long as its
+    /// delivery; neither shows progress meanwhile.
+    static func lateness(lease: Duration) -> Int {
+        Int(max(KafkaProducer.deliveryTimeout + .seconds(10), lease) / .seconds(1))
+    }
 
     /// Called at every check with the number of checks without progress of each part, on the watchdog's own thread.
     var onLook: @Sendable ([String: Int]) -> Void = { _ in }

@@ -52,8 +52,8 @@ package actor KafkaProducer: PollingClient {
     /// Accepts records to be written, and calls each one's `answer` when its result is known.
     ///
     /// Records of one key are written in the given order, also across calls. Each has its result after
-    /// `delivery.timeout.ms` (30 s) at the latest, counted from its entry into the client's queue; records that do not
-    /// fit into that queue wait here.
+    /// `deliveryTimeout` at the latest, counted from its entry into the client's queue; records that do not fit into
+    /// that queue wait here.
     package func take(_ records: [OutgoingRecord]) {
         switch life.phase {
         case .idle, .running: break
@@ -84,8 +84,11 @@ package actor KafkaProducer: PollingClient {
         }
     }
 
+    /// The default of `delivery.timeout.ms`.
+    package static let deliveryTimeout = Duration.seconds(30)
+
     private static let defaults = [
-        "delivery.timeout.ms": "30000",
+        "delivery.timeout.ms": String(deliveryTimeout.milliseconds),
         // Records that arrive while their partition has a request in flight are sent together after its answer.
         "linger.ms": "0",
         // Above the default limit of brokers, so that the largest record can be sent with a few more headers.
