@@ -190,7 +190,8 @@ import Testing
             (["keyId: \"hidden 1\""], "keyId: must be the id that Apple's site shows"),
             (["-privateKeyFile", "privateKey: hidden"], "privateKey: must be the .p8 key"),
             (["privateKeyFile: password"], "privateKeyFile: must be the .p8 key"),
-            (["baseURL: \"http://h\""], "baseURL: \(address)"), (["caFile: cut.pem"], "caFile: \(pem)"),
+            (["baseURL: \"http://h\""], "baseURL: \(address)"),
+            (["baseURL: \"http://localhost.example\""], "baseURL: \(address)"), (["caFile: cut.pem"], "caFile: \(pem)"),
             (["sandboxBaseURL: \"https://u:hidden@h\""], "sandboxBaseURL: \(address)"),
             (["proxy: hidden"], "proxy: must be the address of an HTTP proxy"),
         ]

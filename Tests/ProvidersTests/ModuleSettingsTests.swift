@@ -293,6 +293,11 @@ import Verification
         let least = try read(entry, as: APNsConfiguration.self)
         #expect(least.baseURL == "https://api.push.apple.com")
         #expect(least.sandboxBaseURL == "https://api.sandbox.push.apple.com" && least.authorities == nil)
+        for local in ["http://127.0.0.1:8025", "http://localhost", "http://[::1]:1"] {
+            let text = entry.replacing(" }", with: ", baseURL: \"\(local)\" }")
+            let simulated = try read(text, as: APNsConfiguration.self)
+            #expect(simulated.baseURL == local)
+        }
     }
 }
 

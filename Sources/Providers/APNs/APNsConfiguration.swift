@@ -71,9 +71,15 @@ extension ValueRule where Value == String {
     }
 
     /// An address with TLS: tokens and secrets are sent to it, and TLS also negotiates HTTP/2.
+    ///
+    /// Without TLS only a simulation on this machine is meant; it gets HTTP/1.1.
     fileprivate static var secureAddress: Self {
-        Self(requirement: "must be an address such as https://host:port, without user, query or fragment") { text in
-            text.hasPrefix("https://") ? address.parse(text) : nil
+        let requirement = "must be an address such as https://host:port, without user, query or fragment"
+        return Self(requirement: "\(requirement), or of this machine: http://127.0.0.1:port") { text in
+            let isLocal = ["127.0.0.1", "[::1]", "localhost"].contains { host in
+                text == "http://\(host)" || text.hasPrefix("http://\(host):") || text.hasPrefix("http://\(host)/")
+            }
+            return isLocal || text.hasPrefix("https://") ? address.parse(text) : nil
         }
     }
 }
