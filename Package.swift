@@ -228,8 +228,10 @@ let package = Package(
         .executableTarget(
             name: "CodeCourierSandbox",
             dependencies: [
-                "Administration", "KafkaClient", "MockKafka", "PostgresClient", "Sandbox",
+                "Administration", "Formats", "KafkaClient", "KafkaTools", "MockKafka", "PostgresClient", "Sandbox",
+                "Verification",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings

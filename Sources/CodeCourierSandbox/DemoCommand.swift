@@ -40,7 +40,13 @@ struct DemoCommand: AsyncParsableCommand {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
         let stage = try await DemoStage(postgresURL: postgresURL, port: port)
         let result = try await stage.perform(staying: !once, until: signals)
-        if once { print(result.json) }
+        // Ctrl-C is how a demonstration that stays ends, whenever it comes.
+        guard let result else { return once ? try end(DemoResult()) : () }
+        try end(result)
+    }
+
+    private func end(_ result: DemoResult) throws {
+        if once { printOutput(result.json) }
         guard result.isExpected else { throw ExitCode(1) }
     }
 }

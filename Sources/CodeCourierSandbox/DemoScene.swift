@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import KafkaClient
 import Sandbox
 
 /// The steps of the demonstration, made of commands that anyone can type.
@@ -9,9 +8,13 @@ struct DemoScene {
 
     /// The path of the worker's configuration.
     let configuration: String
-    let kafka: KafkaConfiguration
+    let producer: DemoProducer
     let sandbox: Sandbox
-    let inbox: String
+
+    private static let ada = "+4915123456789"
+    private static let ben = "+447400123456"
+    private static let cleo = "cleo@example.com"
+    private static let dan = String(repeating: "0f", count: 32)
 
     /// Runs the scene to its end; nil when its task is cancelled before.
     func play() async throws -> DemoResult? {
@@ -24,61 +27,45 @@ struct DemoScene {
 
     private func playAll() async throws -> DemoResult {
         var result = DemoResult()
-        say("A PostgreSQL, an embedded Kafka broker, a pretended SMS provider and one worker are running.")
-        say("Messages arrive on the phones of \(inbox)\n")
-
-        say("1. Ada signs in. Her app's gateway puts a request on the topic \(DemoStage.topics.requests).")
-        let ada = try await ask("+4915123456789", &result)
+        say("1. Ada signs in: her app's gateway writes to \(DemoStage.topics.requests).")
+        let ada = try await ask(.phone(Self.ada), &result)
         say("   She types the code.")
-        try await approve(ada, "+4915123456789", &result)
+        try await answer(ada, await sandbox.messages(to: Self.ada).last?.code, [], &result)
 
         say("2. Ben signs in, gets impatient and asks again at once.")
-        let ben = try await ask("+447400123456", &result)
-        _ = try await ask("+447400123456", &result)
-        say("   One message only, and the second event carries the first one's verification: nobody pays twice.")
+        let ben = try await ask(.phone(Self.ben), &result)
+        _ = try await ask(.phone(Self.ben), &result)
+        say("   One message only; the second event names the first verification.")
         say("   He mistypes, then types the code.")
-        try await guess("000000", ben)
-        try await approve(ben, "+447400123456", &result)
+        try await check(ben, "000000")
+        try await answer(ben, await sandbox.messages(to: Self.ben).last?.code, [], &result)
 
-        say("3. Somebody asks for a number in France, where this policy sends nothing.")
-        _ = try await ask("+33612345678", &result)
+        say("3. Cleo signs in by e-mail, and types the code of the mail.")
+        let cleo = try await ask(.email(Self.cleo), &result)
+        try await answer(cleo, await sandbox.emails(to: Self.cleo).last?.code, ["--email", Self.cleo], &result)
 
-        say("4. A broken gateway writes half a JSON.")
-        try await breakGateway()
+        say("4. Dan's phone proves that the real app runs on it: a silent push has a secret.")
+        let dan = try await ask(.device(Self.dan), &result)
+        let secret = await sandbox.pushes(to: Self.dan).last?.secret
+        try await answer(dan, secret, ["--purpose", "app_verification"], &result)
+
+        say("5. Somebody asks for a number in France, where this policy sends nothing.")
+        _ = try await ask(.phone("+33612345678"), &result)
+
+        say("6. A broken gateway writes half a JSON.")
+        await producer.writeBrokenRequest()
         try await expectDeadLetter(&result)
         return result
     }
 
-    func explainWhatNext() {
-        say(
-            """
-
-            Open \(inbox) and send a message to a phone of your own choice (US, GB and DE are allowed):
-              code-courier request send --bootstrap-servers \(kafka.bootstrapServers) --phone +16502530000
-            Watch the events:
-              code-courier events tail --from-beginning --bootstrap-servers \(kafka.bootstrapServers)
-            Ctrl-C ends the demo.
-            """
-        )
-    }
-
-    /// A delivery event, parsed from the output of `code-courier request send`.
-    private struct Event {
-        let words: [Substring]
-
-        init(_ line: String) { words = line.split(separator: " ") }
-
-        var status: Substring { words.dropFirst().first ?? "" }
-        var verification: String? {
-            words.first { $0.hasPrefix("verification=") }.map { String($0.dropFirst("verification=".count)) }
-        }
-    }
-
     /// Sends a request and shows the event that answers it.
-    private func ask(_ number: String, _ result: inout DemoResult) async throws -> Event? {
-        let ended = try await run(["request", "send", "--phone", number, "--wait", "30"])
-        guard ended.code == 0, let line = ended.lines.first(where: { $0.contains("  request=") }) else { return nil }
-        let event = Event(line)
+    private func ask(_ recipient: FleetRecipient, _ result: inout DemoResult) async throws -> DemoEvent? {
+        let ended = try await run(["request", "send"] + DemoFleet.arguments(recipient), hidden: ["--wait", "30"])
+        guard let event = ended.lines.lazy.compactMap({ DemoEvent($0) }).first else {
+            for line in ended.lines { say("     \(DemoText.shortened(line))") }
+            return nil
+        }
+        say("     \(event.text)")
         switch event.status {
         case "sent": result.sent += 1
         case "suppressed": result.suppressed += 1
@@ -88,29 +75,24 @@ struct DemoScene {
         return event
     }
 
-    private func approve(_ event: Event?, _ number: String, _ result: inout DemoResult) async throws {
-        guard let code = await sandbox.messages(to: number).last?.code else {
-            say("   No message came.")
-            return
-        }
-        if try await guess(code, event) { result.approved += 1 }
+    /// Checks what a message held, which must be approved.
+    private func answer(
+        _ event: DemoEvent?,
+        _ secret: String?,
+        _ options: [String],
+        _ result: inout DemoResult
+    ) async throws {
+        guard let secret else { return say("   No message came.") }
+        if try await check(event, secret, options) { result.approved += 1 }
     }
 
-    /// Checks a code; true when the verifier approves.
+    /// Checks a guess; true when the verifier approves.
     @discardableResult
-    private func guess(_ code: String, _ event: Event?) async throws -> Bool {
+    private func check(_ event: DemoEvent?, _ secret: String, _ options: [String] = []) async throws -> Bool {
         guard let verification = event?.verification else { return false }
-        return try await run(["verify", "--verification", verification, "--code", code]).code == 0
-    }
-
-    private func breakGateway() async throws {
-        let producer = try KafkaProducer(configuration: kafka)
-        // Runs the producer until `close`.
-        async let serving: Void = producer.run()
-        let value = Array(#"{"requestId": "half"#.utf8)
-        _ = await producer.send([ProducerRecord(topic: DemoStage.topics.requests, key: nil, value: value, headers: [])])
-        await producer.close(within: .seconds(5))
-        try await serving
+        let ended = try await run(["verify", "--verification", verification, "--code", secret] + options)
+        for line in ended.lines { say("     \(line)") }
+        return ended.code == 0
     }
 
     private func expectDeadLetter(_ result: inout DemoResult) async throws {
@@ -120,19 +102,43 @@ struct DemoScene {
             result.deadLetters = try await program.run(arguments).lines.count
             if result.deadLetters == 0 { try await Task.sleep(for: .milliseconds(500)) }
         }
-        _ = try await run(["dead-letters", "list"])
+        // Its columns are id, time, reason and place; the first line has their names.
+        for line in try await run(["dead-letters", "list"]).lines.dropFirst() {
+            let columns = line.split(separator: " ")
+            if columns.count > 3 { say("     \(columns[2])  \(columns[3])") }
+        }
     }
 
-    /// Runs a command, and shows it with its output; a code in it is hidden.
-    private func run(_ arguments: [String]) async throws -> WorkerProgram.Ended {
-        let shown = arguments.enumerated().map { $0 > 0 && arguments[$0 - 1] == "--code" ? "…" : $1 }
-        say("   $ code-courier \(shown.joined(separator: " "))")
-        let ended = try await program.run(arguments + ["--config", configuration])
-        for line in ended.lines { say("     \(line)") }
-        return ended
+    /// Shows a command and runs it, with `hidden` arguments that only this demonstration needs.
+    private func run(_ arguments: [String], hidden: [String] = []) async throws -> WorkerProgram.Ended {
+        say(DemoText.command(arguments))
+        return try await program.run(arguments + hidden + ["--config", configuration])
     }
 
-    private func say(_ line: String) { printOutput(line) }
+    private func say(_ line: String) { printOutput(DemoText.coloured(line)) }
+}
+
+/// The event that answers a request, parsed from the output of `code-courier request send`.
+private struct DemoEvent {
+    /// The line without its time and request id, which the story does not need.
+    private let words: [Substring]
+
+    /// Nil for a line that is no event.
+    init?(_ line: String) {
+        let words = line.split(separator: " ")
+        guard words.contains(where: { $0.hasPrefix("request=") }) else { return nil }
+        self.words = words.dropFirst().filter { !$0.hasPrefix("request=") }
+    }
+
+    var status: Substring { words.first ?? "" }
+
+    var verification: String? {
+        words.first { $0.hasPrefix("verification=") }.map { String($0.dropFirst("verification=".count)) }
+    }
+
+    var text: String {
+        words.map { DemoText.shortened($0.replacing("=", with: " ")) }.joined(separator: "  ")
+    }
 }
 
 /// The counts at the end of a demonstration.
@@ -144,7 +150,7 @@ struct DemoResult: Equatable, Sendable {
     var deadLetters = 0
 
     /// The counts when everything works.
-    static let expected = DemoResult(sent: 2, approved: 2, suppressed: 1, rejected: 1, deadLetters: 1)
+    static let expected = DemoResult(sent: 4, approved: 4, suppressed: 1, rejected: 1, deadLetters: 1)
 
     var isExpected: Bool { self == Self.expected }
 

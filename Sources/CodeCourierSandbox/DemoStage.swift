@@ -2,33 +2,26 @@
 
 import Administration
 import ArgumentParser
-import Foundation
 import KafkaClient
 import MockKafka
 import PostgresClient
 import Sandbox
 import UnixSignals
 
-/// The environment of a demonstration: broker, provider, database, worker and users.
+/// The environment of a demonstration: broker, providers, database, worker and users.
 struct DemoStage {
     private let postgresURL: String
     private let cluster: MockCluster
+    private let kafka: KafkaConfiguration
+    private let producer: DemoProducer
     private let sandbox: Sandbox
+    private let files = DemoFiles()
 
     /// The default topics of a configuration.
     static let topics = (
         requests: "verification.requests", receipts: "verification.receipts", deliveries: "verification.deliveries",
         deadLetters: "verification.dead-letters"
     )
-
-    private static let policy = """
-        version: "demo.1"
-        tenants:
-          default:
-            appName: Acme
-            regions: { allowlistOnly: { allowedRegions: [US, GB, DE] } }
-            routes: { default: [sandbox] }
-        """
 
     init(postgresURL: String, port: Int) async throws {
         self.postgresURL = postgresURL
@@ -49,19 +42,28 @@ struct DemoStage {
         for topic in [Self.topics.requests, Self.topics.receipts, Self.topics.deliveries, Self.topics.deadLetters] {
             try cluster.createTopic(topic, partitions: 3)
         }
-        sandbox = Sandbox(configuration: SandboxConfiguration(port: FreePort.prefer(port)))
+        kafka = KafkaConfiguration(bootstrapServers: cluster.bootstrapServers)
+        let producer = try DemoProducer(kafka)
+        self.producer = producer
+        sandbox = Sandbox(
+            configuration: SandboxConfiguration(port: FreePort.prefer(port)) { await producer.forward($0) }
+        )
     }
 
     /// Runs the worker and the scene until its end or a signal; with `staying`, until a signal.
-    func perform(staying: Bool, until signals: UnixSignalsSequence) async throws -> DemoResult {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "code-courier-demo-\(UUID().uuidString)")
+    ///
+    /// Returns nil when a signal came before the end of the scene.
+    func perform(staying: Bool, until signals: UnixSignalsSequence) async throws -> DemoResult? {
         defer {
-            try? FileManager.default.removeItem(at: folder)
+            files.remove()
             cluster.close()
         }
         return try await withThrowingTaskGroup(of: DemoResult?.self) { group in
             group.addTask {
-                for await _ in signals { break }
+                for await _ in signals {
+                    if staying { printOutput("\nGoodbye. The worker finishes its work, then all of this is gone.") }
+                    break
+                }
                 return nil
             }
             group.addTask {
@@ -70,65 +72,78 @@ struct DemoStage {
             }
             let inbox = try await sandbox.waitUntilListening()
             let page = "http://\(inbox.host):\(inbox.port)"
-            try write(to: folder)
-            let configuration = folder.appending(path: "courier.yaml").path
-            let program = try WorkerProgram(settings: settings(provider: page))
-            group.addTask {
-                try await program.work(["run", "--config", configuration])
-                return nil
+            try files.write(gateway: page, mailPort: try await sandbox.waitUntilListeningForMail().port)
+            let program = try WorkerProgram(settings: [
+                "KAFKA_BOOTSTRAP_SERVERS": cluster.bootstrapServers, "POSTGRES_URL": postgresURL,
+            ])
+            let services: [@Sendable () async throws -> Void] = [
+                { try await program.work(["run", "--config", files.configuration]) },
+                { try await producer.run() },
+                { try await DemoFleet.follow(kafka, on: sandbox) },
+            ]
+            for service in services {
+                group.addTask {
+                    try await service()
+                    return nil
+                }
             }
-            group.addTask {
-                let scene = DemoScene(
-                    program: program,
-                    configuration: configuration,
-                    kafka: KafkaConfiguration(bootstrapServers: cluster.bootstrapServers),
-                    sandbox: sandbox,
-                    inbox: page
-                )
-                let result = try await scene.play()
-                guard let result, staying else { return result }
-                scene.explainWhatNext()
-                await sleepUntilCancelled()
-                return result
-            }
-            // The first task to end is the scene, a signal, or a worker that failed; then the others are cancelled.
-            var result = DemoResult()
+            group.addTask { try await play(program, page, staying: staying) }
+            // The first task to end is the scene, a signal, or a service that failed; then the others are cancelled.
+            var result: DemoResult?
             while let ended = try await group.next() {
-                if let ended { result = ended }
+                result = result ?? ended
                 group.cancelAll()
             }
             return result
         }
     }
 
-    /// Writes the files of a worker, with throw-away keys, to a folder that only this user can read.
-    private func write(to folder: URL) throws {
-        try FileManager.default.createDirectory(
-            at: folder,
-            withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700]
+    private func play(_ program: WorkerProgram, _ page: String, staying: Bool) async throws -> DemoResult? {
+        guard let fleet = DemoFleet(program: program, files: files, postgresURL: postgresURL) else { return nil }
+        sandbox.connect(fleet)
+        let scene = DemoScene(
+            program: program,
+            configuration: files.configuration,
+            producer: producer,
+            sandbox: sandbox
         )
-        let keys = ["code", "hash", "fingerprint", "seal"].map { name in
-            let bytes = (0..<32).map { _ in UInt8.random(in: 0...255) }
-            return "  \(name): \"1:\(Data(bytes).base64EncodedString())\""
-        }
-        let configuration = """
-            policy: { path: policy.yaml }
-            providers:
-              - { name: sandbox, kind: twilio, accountSid: ACdemo, authToken: demo, from: "+15005550006" }
-            keys:
-            \(keys.joined(separator: "\n"))
-            log: { level: error, format: text }
+        printOutput(
             """
-        try Data(Self.policy.utf8).write(to: folder.appending(path: "policy.yaml"))
-        try Data(configuration.utf8).write(to: folder.appending(path: "courier.yaml"))
+            One worker is running, with PostgreSQL, a Kafka broker and simulated providers
+            of SMS, e-mail and push. Messages arrive at \(page)
+
+            """
+        )
+        do {
+            let result = try await scene.play()
+            if result != nil, staying {
+                explainWhatNext(program, page)
+                await sleepUntilCancelled()
+            }
+            await fleet.close()
+            return result
+        } catch {
+            await fleet.close()
+            throw error
+        }
     }
 
-    private func settings(provider address: String) -> [String: String] {
-        [
-            "KAFKA_BOOTSTRAP_SERVERS": cluster.bootstrapServers, "POSTGRES_URL": postgresURL,
-            "PROVIDERS_SANDBOX_BASE_URL": address,
-        ]
+    private func explainWhatNext(_ program: WorkerProgram, _ page: String) {
+        let broker = ["--bootstrap-servers", kafka.bootstrapServers]
+        let commands = [
+            ["events", "tail", "--from-beginning"], ["request", "send", "--phone", "+16502530000"],
+        ].map { DemoText.command($0 + broker, program: program.name, prompt: "  ") }
+        printOutput(
+            """
+
+            Your turn. Send a code to a number or an address of your choice:
+              \(page)/#requests
+            Use its code, open its link or answer its push with the button beside it.
+            The same in a second terminal, from this folder:
+            \(commands.joined(separator: "\n"))
+            Ctrl-C ends the demo.
+            """
+        )
     }
 }
 

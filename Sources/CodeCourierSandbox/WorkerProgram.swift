@@ -24,6 +24,9 @@ struct WorkerProgram: Sendable {
             .merging(settings) { $1 }
     }
 
+    /// The program, as a person would type it.
+    var name: String { DemoText.path(of: path) }
+
     /// Runs a command to its end; cancelling the task interrupts it like Ctrl-C.
     func run(_ arguments: [String]) async throws -> Ended {
         // A file takes any length of output; a pipe that nobody reads meanwhile would stop the process.

@@ -15,6 +15,7 @@ package final class Sandbox: Service, Sendable {
     private let listening = Listening()
     private let broadcast = Broadcast()
     private let faults = FaultScript()
+    private let slot = FleetSlot()
     private let inbox: Inbox
 
     package init(configuration: SandboxConfiguration = SandboxConfiguration(), logger: Logger? = nil) {
@@ -95,7 +96,9 @@ package final class Sandbox: Service, Sendable {
         VonageMessagesGateway(intake: intake, authToken: configuration.authToken).addRoutes(to: router)
         GenericGateway(intake: intake, authToken: configuration.authToken).addRoutes(to: router)
         PushGateway(inbox: inbox, faults: faults, record: record).addRoutes(to: router)
-        ControlRoutes(inbox: inbox, faults: faults, broadcast: broadcast, smtpPort: smtpPort).addRoutes(to: router)
+        ControlRoutes(inbox: inbox, faults: faults, broadcast: broadcast, smtpPort: smtpPort, slot: slot)
+            .addRoutes(to: router)
+        if configuration.isLoopback { FleetRoutes(inbox: inbox, slot: slot).addRoutes(to: router) }
         PageRoutes().addRoutes(to: router)
         return router
     }
@@ -141,7 +144,17 @@ extension Sandbox {
         await inbox.receipts(after: sequence)
     }
 
-    /// Removes every message, e-mail, push and receipt; the numbering continues.
+    /// Lets the page make requests of a fleet and check guesses; without effect where other machines can connect.
+    package func connect(_ fleet: any SandboxFleet) {
+        if configuration.isLoopback { slot.fill(fleet) }
+    }
+
+    /// Shows a delivery event of the fleet on the page.
+    package func show(_ delivery: SandboxDelivery) async {
+        await inbox.acceptDelivery(delivery)
+    }
+
+    /// Removes every message, e-mail, push, receipt and delivery event; the numbering continues.
     package func clearMessages() async {
         await inbox.clear()
     }

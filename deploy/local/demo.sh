@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Shows code-courier at work: installs what is missing, builds, starts a private PostgreSQL and runs
-# `code-courier demo`, which brings a broker, a pretended SMS provider and a worker. Ctrl-C ends all of it.
+# `code-courier demo`, which brings a broker, simulated providers and a worker. Ctrl-C ends all of it.
 #
 #   demo.sh           stays up until Ctrl-C, for playing with
 #   demo.sh --once    sends its requests, ends, and prints one JSON line as the last line of stdout
@@ -25,8 +25,8 @@ flock --nonblock 9 || fail "a demo of this checkout runs already" "End it with C
 say "1/3 Checking the Debian packages"
 deploy/local/install.sh 9>&-
 say "2/3 Building code-courier (the first time takes some minutes)"
-run swift build --product code-courier >&2
-run swift build --product code-courier-sandbox >&2
+run swift build --quiet --product code-courier >&2
+run swift build --quiet --product code-courier-sandbox >&2
 program="$(swift build --show-bin-path)/code-courier"
 
 say "3/3 Starting a private PostgreSQL"

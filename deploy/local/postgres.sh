@@ -74,7 +74,7 @@ choose_directory() {
 make_cluster() {
     local place
     place="$(directory)"
-    say "Making a private PostgreSQL in $place"
+    say "Making a private PostgreSQL in ${place#"$root/"}"
     od -An -N 16 -tx1 /dev/urandom | tr -d ' ' | as_owner tee "$place/password" >/dev/null
     as_owner "$programs/initdb" --pgdata="$place/data" --username=courier --pwfile="$place/password" \
         --auth=scram-sha-256 --encoding=UTF8 --locale=C.UTF-8 --no-sync >"$state/initdb.log" 2>&1 ||

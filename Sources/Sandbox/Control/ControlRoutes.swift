@@ -10,6 +10,7 @@ struct ControlRoutes: Sendable {
     let broadcast: Broadcast
     /// The port of the mail server.
     let smtpPort: Int
+    let slot: FleetSlot
 
     func addRoutes(to router: Router<SandboxContext>) {
         let group = router.group("/sandbox")
@@ -34,6 +35,8 @@ struct ControlRoutes: Sendable {
         let pushes: Int
         let streams: Int
         let smtpPort: Int
+        /// The fleet's note; absent without a fleet.
+        let fleet: String?
     }
 
     @Sendable
@@ -44,7 +47,8 @@ struct ControlRoutes: Sendable {
             emails: await inbox.acceptedEmails,
             pushes: await inbox.acceptedPushes,
             streams: broadcast.count,
-            smtpPort: smtpPort
+            smtpPort: smtpPort,
+            fleet: slot.fleet?.note
         )
         return try .json(health)
     }

@@ -6,8 +6,8 @@ import ServiceLifecycle
 
 /// Server-Sent Events of the inbox.
 ///
-/// The events are `message` for a new text message, `status` for a changed one, `email`, `push`, and `reset` when all
-/// messages are cleared.
+/// The events are `message` for a new text message, `status` for a changed one, `email`, `push`, `delivery`
+/// for a fleet's delivery event, and `reset` when all messages are cleared.
 ///
 /// An event's id is the cursor after it, so a browser that reconnects misses nothing that is still stored. Without a
 /// cursor the stream starts with the next message; `after=0` starts with the oldest one stored.
@@ -68,6 +68,7 @@ struct EventStream: Sendable {
         case .message(let message, let isNew): (isNew ? "message" : "status", try JSONLine.buffer(of: message))
         case .email(let email): ("email", try JSONLine.buffer(of: email))
         case .push(let push): ("push", try JSONLine.buffer(of: push))
+        case .delivery(let delivery): ("delivery", try JSONLine.buffer(of: delivery))
         }
     }
 

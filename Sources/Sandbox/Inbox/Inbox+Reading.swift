@@ -7,6 +7,7 @@ extension Inbox {
             case message(SandboxMessage, isNew: Bool)
             case email(SandboxEmail)
             case push(SandboxPush)
+            case delivery(SandboxDelivery)
         }
 
         let subject: Subject
@@ -80,8 +81,27 @@ extension Inbox {
             .map { ($0.revision, Change.Subject.email($0.value)) }
         let pushes = pushLog.elements.lazy.filter { $0.revision > known.revision }
             .map { ($0.revision, Change.Subject.push($0.value)) }
-        return (Array(messages) + emails + pushes).sorted { $0.0 < $1.0 }.map { revision, subject in
+        let deliveries = deliveryLog.elements.lazy.filter { $0.revision > known.revision }
+            .map { ($0.revision, Change.Subject.delivery($0.value)) }
+        return (Array(messages) + emails + pushes + deliveries).sorted { $0.0 < $1.0 }.map { revision, subject in
             Change(subject: subject, cursor: Cursor(epoch: cursor.epoch, revision: revision))
         }
+    }
+
+    /// The ids of a message, e-mail or push that events may name, and the address of an e-mail; nil for an unknown id.
+    func references(to sid: String) -> (ids: [String], email: String?)? {
+        if let message = message(sid: sid)?.message {
+            return ([sid] + [message.reference].compactMap { $0 }, nil)
+        }
+        if let email = emailLog.elements.last(where: { $0.value.sid == sid })?.value {
+            // A worker's `Message-ID` begins with the id of its send.
+            return ([email.messageID.map { String($0.prefix { $0 != "@" }) } ?? sid], email.to.first)
+        }
+        return pushLog.elements.contains { $0.value.sid == sid } ? ([sid], nil) : nil
+    }
+
+    /// The newest delivery event about a message with one of these ids.
+    func delivery(about ids: [String]) -> SandboxDelivery? {
+        deliveryLog.elements.last { $0.value.isAbout(ids) }?.value
     }
 }

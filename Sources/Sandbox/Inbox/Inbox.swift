@@ -42,6 +42,7 @@ actor Inbox {
     private(set) var entries: BoundedLog<Entry>
     private(set) var emailLog: BoundedLog<Item<SandboxEmail>>
     private(set) var pushLog: BoundedLog<Item<SandboxPush>>
+    private(set) var deliveryLog: BoundedLog<Item<SandboxDelivery>>
     private(set) var numbers: [String: Int] = [:]
     private var keys: [String: (sid: String, arrival: Arrival)] = [:]
     private(set) var receiptLog: BoundedLog<SandboxReceipt>
@@ -57,6 +58,7 @@ actor Inbox {
         entries = BoundedLog(capacity: capacity)
         emailLog = BoundedLog(capacity: min(capacity, Self.emailCapacity))
         pushLog = BoundedLog(capacity: capacity)
+        deliveryLog = BoundedLog(capacity: capacity)
         receiptLog = BoundedLog(capacity: capacity * 4)
         schedule = DeliverySchedule(
             sentAfter: configuration.sentAfter,
@@ -112,6 +114,13 @@ actor Inbox {
         broadcast.signal()
     }
 
+    /// Stores a delivery event of the fleet.
+    func acceptDelivery(_ delivery: SandboxDelivery) {
+        cursor.revision += 1
+        _ = deliveryLog.append(Item(value: delivery, revision: cursor.revision))
+        broadcast.signal()
+    }
+
     /// Applies the status changes that are due, and returns the receipts that they cause.
     func advance(to now: ContinuousClock.Instant) -> [SandboxReceipt] {
         var receipts: [SandboxReceipt] = []
@@ -142,11 +151,12 @@ actor Inbox {
         return receipt
     }
 
-    /// Removes every message, e-mail, push and receipt, and all scheduled changes.
+    /// Removes every message, e-mail, push, receipt and delivery event, and all scheduled changes.
     func clear() {
         entries.removeAll()
         emailLog.removeAll()
         pushLog.removeAll()
+        deliveryLog.removeAll()
         keys = [:]
         numbers = [:]
         receiptLog.removeAll()

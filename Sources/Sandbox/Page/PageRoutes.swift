@@ -27,7 +27,7 @@ struct PageRoutes: Sendable {
     }
 
     private static func html(nonce: String) -> String {
-        let script = Embedded.`phones.js` + Embedded.`mail.js` + Embedded.`page.js`
+        let script = Embedded.`phones.js` + Embedded.`mail.js` + Embedded.`fleet.js` + Embedded.`page.js`
         return Embedded.`page.html`
             .replacing("<style></style>", with: "<style nonce=\"\(nonce)\">\(Embedded.`page.css`)</style>")
             .replacing("<script></script>", with: "<script nonce=\"\(nonce)\">\(script)</script>")

@@ -3,7 +3,7 @@
 
 // Views
 
-const views = ['phones', 'mail', 'push'], parts = ['html', 'text', 'links'], listLimit = 500;
+const views = ['phones', 'mail', 'push', 'requests'], parts = ['html', 'text', 'links'], listLimit = 500;
 let view = 'phones';
 
 function showView(name) {
@@ -96,6 +96,11 @@ function openMail(sequence, byHand) {
   find('copy-link').hidden = mail.links.length === 0;
   find('copy-code').hidden = !mail.code;
   find('copy-code').querySelector('b').textContent = mail.code ?? '';
+  const answers = [];
+  const link = mail.links.find((each) => each.includes('oobCode='));
+  if (link) answers.push(answerLine('Open this link', mail.sid, link));
+  if (mail.code) answers.push(answerLine('Use this code', mail.sid, mail.code));
+  find('mail-answers').replaceChildren(...answers);
   find('part-html').hidden = mail.html == null;
   find('part-text').hidden = mail.text == null;
   find('part-links').hidden = mail.links.length === 0;
@@ -149,6 +154,7 @@ function receivePush(push) {
     if (push[name]) part('.' + name).append(copyButton(push[name], 'the ' + name));
   }
   part('pre').textContent = push.payload;
+  if (push.secret) root.querySelector('dl').after(answerLine('Answer as the app', push.sid, push.secret));
   root.dataset.words = [push.topic, push.token].join(' ').toLowerCase();
   root.hidden = !fitsWords(root.dataset.words);
   if (settled) root.classList.add('fresh');
@@ -165,11 +171,13 @@ function fitsWords(words) {
 
 function filterMail() {
   for (const { root, words } of mails.values()) root.hidden = !fitsWords(words);
-  for (const root of find('push-list').children) root.hidden = !fitsWords(root.dataset.words);
+  for (const list of ['push-list', 'delivery-list']) {
+    for (const root of find(list).children) root.hidden = !fitsWords(root.dataset.words);
+  }
 }
 
 function summariseMail() {
-  for (const [name, count] of [['mail', mails.size], ['push', pushes]]) {
+  for (const [name, count] of [['mail', mails.size], ['push', pushes], ['requests', deliveries]]) {
     const badge = find('tab-' + name).querySelector('b');
     badge.textContent = count.toLocaleString();
     badge.hidden = count === 0;
@@ -180,6 +188,7 @@ function summariseMail() {
   find('mail-none').hidden = opened !== null || mails.size === 0;
   find('no-match').hidden = mails.size === 0 || [...mails.values()].some(({ root }) => !root.hidden);
   find('push-empty').hidden = pushes > 0;
+  find('delivery-empty').hidden = deliveries > 0;
 }
 
 function forgetMail() {
@@ -191,6 +200,7 @@ function forgetMail() {
   delete frame.dataset.shown;
   find('mail-list').replaceChildren();
   find('push-list').replaceChildren();
+  forgetDeliveries();
 }
 
 wireTabs(views.map((each) => find('tab-' + each)), (tab) => { location.hash = tab.id.slice(4); });
@@ -203,7 +213,4 @@ find('mail-back').addEventListener('click', () => {
   opened?.root.firstElementChild.focus();
 });
 find('push-origin').textContent = location.origin + '/3/device/…';
-fetch('/sandbox/health').then((answer) => answer.json()).then(({ smtpPort }) => {
-  find('smtp-origin').textContent = location.hostname + ':' + smtpPort;
-});
 showView(location.hash.slice(1));

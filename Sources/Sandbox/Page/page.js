@@ -81,7 +81,7 @@ function forget() {
 
 // Event stream
 
-const receivers = { message: receive, status: receiveStatus, email: receiveMail, push: receivePush };
+const receivers = { message: receive, status: receiveStatus, email: receiveMail, push: receivePush, delivery: receiveDelivery };
 
 /** Shows the messages that arrived since the last flush, in one batch. */
 function flush() {
@@ -119,6 +119,7 @@ function connect(again) {
   const show = (state, text) => { live.dataset.state = state; live.textContent = text; };
   source.addEventListener('open', () => {
     show('live', 'live');
+    learn();
     flushTimer ||= setTimeout(flush, 60);
   });
   for (const kind of Object.keys(receivers)) source.addEventListener(kind, enqueue);

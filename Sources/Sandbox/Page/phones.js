@@ -79,6 +79,7 @@ function addBubble(phone, message) {
   root.querySelector('.size').textContent = message.segments + ' × ' + message.encoding;
   root.querySelector('.by').textContent = providers[message.provider] ?? message.provider;
   showStatus(entry);
+  if (message.code) root.append(answerLine('Use this code', message.sid, message.code));
   if (settled) root.classList.add('fresh');
   phone.thread.append(root);
   phone.bubbles.push(entry);

@@ -40,13 +40,26 @@ final class Browser: Sendable {
 
     /// Returns true when a JavaScript expression is true.
     func holds(_ expression: String) async throws -> Bool {
-        let parameters: [String: Any] = ["expression": "Boolean(\(expression))", "returnByValue": true]
-        let message: [String: Any] = ["id": 1, "method": "Runtime.evaluate", "params": parameters]
-        try connection.send(Self.frame(try JSONSerialization.data(withJSONObject: message)))
+        try send("Runtime.evaluate", ["expression": "Boolean(\(expression))", "returnByValue": true])
         let (text, _) = await connection.read {
             $0.contains(#""id":1,"#) && $0.hasSuffix("}}}") || $0.contains("exception")
         }
         return text.contains(#""value":true"#)
+    }
+
+    /// Makes the page as wide and high as a phone's, in the light or dark scheme.
+    func emulate(width: Int, height: Int, scheme: String) async throws {
+        let features = [["name": "prefers-color-scheme", "value": scheme]]
+        try send("Emulation.setEmulatedMedia", ["features": features])
+        _ = await connection.read { $0.contains(#""id":1,"#) }
+        let size: [String: Any] = ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": true]
+        try send("Emulation.setDeviceMetricsOverride", size)
+        _ = await connection.read { $0.contains(#""id":1,"#) }
+    }
+
+    private func send(_ method: String, _ parameters: [String: Any]) throws {
+        let message: [String: Any] = ["id": 1, "method": method, "params": parameters]
+        try connection.send(Self.frame(try JSONSerialization.data(withJSONObject: message)))
     }
 
     /// Runs a JavaScript expression.

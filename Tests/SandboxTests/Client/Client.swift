@@ -96,13 +96,14 @@ extension [String: String] {
     }
 }
 
-/// Runs a sandbox on a free port during the body.
+/// Runs a sandbox during the body, on a free port unless one is given.
 func withSandbox(
     _ configuration: SandboxConfiguration = SandboxConfiguration(),
+    on port: Int = 0,
     _ body: (Client) async throws -> Void
 ) async throws {
     var configuration = configuration
-    configuration.port = 0
+    configuration.port = port
     let sandbox = Sandbox(configuration: configuration)
     try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await sandbox.run() }
