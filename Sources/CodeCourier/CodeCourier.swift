@@ -72,7 +72,7 @@ struct CodeCourier: AsyncParsableCommand {
             shell completion in docs/operators.md.
             The pages are in docs: deployment, configuration, http-providers, policy,
             architecture, operators, log-events, scaling, performance, gateways,
-            reasons, brake, budgets, verifiers, guarantees, threats, standards,
+            reasons, brake, budgets, verifiers, sandbox, guarantees, threats, standards,
             compatibility.
             """,
         version: "\(Version.text), librdkafka \(librdkafkaVersion)",

@@ -8,7 +8,7 @@ import Foundation
 struct CodeCourierSandbox: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "code-courier-sandbox",
-        abstract: "Pretends to be providers, a broker and people, so that a worker can be seen at work.",
+        abstract: "Simulates providers, a broker and people, so that a worker can be seen at work.",
         discussion: """
             code-courier sandbox and code-courier demo call it. Nothing is sent to anybody.
             """,

@@ -7,7 +7,7 @@ import UnixSignals
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows a worker at work: an embedded broker, a pretended SMS provider and a few requests.",
+        abstract: "Shows a worker at work: an embedded broker, simulated providers and a few requests.",
         discussion: """
             `make demo` starts the database and calls this. Nothing is sent to anybody:
             messages arrive on the phones of a web page. Ctrl-C ends it. A database that

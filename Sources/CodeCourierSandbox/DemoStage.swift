@@ -46,7 +46,9 @@ struct DemoStage {
         let producer = try DemoProducer(kafka)
         self.producer = producer
         sandbox = Sandbox(
-            configuration: SandboxConfiguration(port: FreePort.prefer(port)) { await producer.forward($0) }
+            configuration: SandboxConfiguration(port: FreePort.prefer(port), hasTestRecipients: true) {
+                await producer.forward($0)
+            }
         )
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Hummingbird
 package import Logging
 import NIOCore
@@ -7,20 +8,23 @@ import ServiceLifecycle
 
 /// A local gateway for SMS, e-mail and push that shows received messages on a web page.
 ///
-/// It implements the APIs of Twilio, Vonage and Apple, a generic one, and SMTP, so that a worker's own provider code
+/// It implements the APIs of Twilio, Vonage, Amazon SNS and Apple, a generic one, and SMTP, so that a worker's own provider code
 /// works with it unchanged. Faults can be scripted for every way in which a real gateway fails. It forwards nothing.
 package final class Sandbox: Service, Sendable {
     private let configuration: SandboxConfiguration
     private let logger: Logger
     private let listening = Listening()
     private let broadcast = Broadcast()
-    private let faults = FaultScript()
+    private let faults: FaultScript
+    private let poster: CallbackPoster?
     private let slot = FleetSlot()
     private let inbox: Inbox
 
     package init(configuration: SandboxConfiguration = SandboxConfiguration(), logger: Logger? = nil) {
         self.configuration = configuration
         self.logger = logger ?? Logger(label: "sandbox") { _ in SwiftLogNoOpLogHandler() }
+        faults = FaultScript(hasTestRecipients: configuration.hasTestRecipients)
+        poster = configuration.postsReceipts ? CallbackPoster() : nil
         inbox = Inbox(configuration: configuration, broadcast: broadcast)
     }
 
@@ -81,6 +85,7 @@ package final class Sandbox: Service, Sendable {
             group.addTask { try await application.run() }
             group.addTask { try await mailServer.serve(mailbox) }
             group.addTask { await self.pace() }
+            if let poster { group.addTask { try await poster.run() } }
             defer { group.cancelAll() }
             try await group.next()
         }
@@ -95,9 +100,16 @@ package final class Sandbox: Service, Sendable {
         VonageSMSGateway(intake: intake, authToken: configuration.authToken).addRoutes(to: router)
         VonageMessagesGateway(intake: intake, authToken: configuration.authToken).addRoutes(to: router)
         GenericGateway(intake: intake, authToken: configuration.authToken).addRoutes(to: router)
+        SNSGateway(intake: intake).addRoutes(to: router)
         PushGateway(inbox: inbox, faults: faults, record: record).addRoutes(to: router)
-        ControlRoutes(inbox: inbox, faults: faults, broadcast: broadcast, smtpPort: smtpPort, slot: slot)
-            .addRoutes(to: router)
+        ControlRoutes(
+            inbox: inbox,
+            faults: faults,
+            broadcast: broadcast,
+            smtpPort: smtpPort,
+            slot: slot,
+            poster: poster
+        ).addRoutes(to: router)
         if configuration.isLoopback { FleetRoutes(inbox: inbox, slot: slot).addRoutes(to: router) }
         PageRoutes().addRoutes(to: router)
         return router
@@ -109,6 +121,7 @@ package final class Sandbox: Service, Sendable {
         var nextHeartbeat = clock.now + configuration.heartbeat
         while !Task.isCancelled {
             for receipt in await inbox.advance(to: clock.now) {
+                poster?.add(receipt)
                 await configuration.receiptSink?(receipt)
             }
             if clock.now >= nextHeartbeat {
@@ -189,4 +202,10 @@ package enum SandboxError: Error, Equatable {
     case stopped
     /// The record file cannot be opened, written or synced; the value is `errno`.
     case recordFile(Int32)
+
+    /// The reason in words, such as "Address already in use".
+    package static func explanation(of error: any Error) -> String {
+        guard let system = error as? IOError else { return "\(error)" }
+        return strerror(system.errnoCode).map { String(cString: $0) } ?? "errno \(system.errnoCode)"
+    }
 }

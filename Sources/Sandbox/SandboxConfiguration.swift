@@ -16,6 +16,10 @@ package struct SandboxConfiguration: Sendable {
     package var authToken: String?
     /// The file that gets one JSON line for each complete request, synced before the request is answered.
     package var recordFile: String?
+    /// True when messages to the test recipients fail as documented.
+    package var hasTestRecipients: Bool
+    /// True when receipts are posted to the address that a message names for them.
+    package var postsReceipts: Bool
     /// The maximum number of stored messages of each kind, of e-mails at most 500; older ones are dropped.
     package var maximumMessages: Int
     /// The time from acceptance until a message counts as `sent`.
@@ -35,6 +39,8 @@ package struct SandboxConfiguration: Sendable {
         smtpTimeout: Duration = .seconds(300),
         authToken: String? = nil,
         recordFile: String? = nil,
+        hasTestRecipients: Bool = false,
+        postsReceipts: Bool = false,
         maximumMessages: Int = 10_000,
         sentAfter: Duration = .milliseconds(150),
         deliveredAfter: Duration = .milliseconds(700),
@@ -48,6 +54,8 @@ package struct SandboxConfiguration: Sendable {
         self.smtpTimeout = smtpTimeout
         self.authToken = authToken
         self.recordFile = recordFile
+        self.hasTestRecipients = hasTestRecipients
+        self.postsReceipts = postsReceipts
         self.maximumMessages = min(max(1, maximumMessages), 10_000_000)
         self.sentAfter = sentAfter
         self.deliveredAfter = deliveredAfter

@@ -87,10 +87,16 @@ extension CommandLineSuite {
         }
 
         @Test func `the sandbox says where it listens, and ends at Ctrl-C`() async throws {
-            let program = try Program(["sandbox", "--port", "0"], folder: try ScratchFolder())
+            let program = try Program(["sandbox", "--port", "0", "--smtp-port", "0"], folder: try ScratchFolder())
             try await eventually("it listens") { program.lines.count == 2 }
             #expect(program.lines[0].hasPrefix("page and HTTP APIs: http://127.0.0.1:"))
             #expect(program.lines[1].hasPrefix("mail server: 127.0.0.1:"))
+            let taken = try #require(program.lines[0].split(separator: ":").last)
+            let arguments = ["sandbox", "--port", "\(taken)", "--smtp-port", "0"]
+            let second = try Program(arguments, folder: try ScratchFolder())
+            #expect(try await second.exit() == .code(1))
+            #expect(second.errorLines.count == 1)
+            #expect(second.errors.contains("Address already in use; choose others by"))
             program.send(SIGINT)
             #expect(try await program.exit() == .code(0))
             #expect(program.errors.isEmpty)

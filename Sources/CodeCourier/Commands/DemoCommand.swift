@@ -7,7 +7,7 @@ import Foundation
 struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Shows a worker at work: an embedded broker, a pretended SMS provider and a few requests.",
+        abstract: "Shows a worker at work: an embedded broker, simulated providers and a few requests.",
         discussion: """
             `make demo` starts the database and calls this. Nothing is sent to anybody:
             messages arrive on the phones of a web page. Ctrl-C ends it. A database that
@@ -33,10 +33,10 @@ struct DemoCommand: ParsableCommand {
 struct SandboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sandbox",
-        abstract: "Runs pretended providers, whose messages arrive on the phones of a web page.",
+        abstract: "Runs simulated providers, whose messages arrive on the phones of a web page.",
         discussion: """
-            A worker hands to them as to Twilio, Vonage, Apple, a generic gateway or a mail
-            server. Nothing is sent to anybody. Ctrl-C ends it.
+            A worker hands to them as to Twilio, Vonage, Amazon SNS, Apple, an HTTP gateway
+            or a mail server. Nothing is sent to anybody. Ctrl-C ends it.
 
               code-courier sandbox --port 8025 --smtp-port 2525
 

@@ -11,6 +11,7 @@ struct ControlRoutes: Sendable {
     /// The port of the mail server.
     let smtpPort: Int
     let slot: FleetSlot
+    let poster: CallbackPoster?
 
     func addRoutes(to router: Router<SandboxContext>) {
         let group = router.group("/sandbox")
@@ -37,6 +38,8 @@ struct ControlRoutes: Sendable {
         let smtpPort: Int
         /// The fleet's note; absent without a fleet.
         let fleet: String?
+        /// The receipts posted to callbacks; absent where none are.
+        let callbacks: CallbackPoster.Counts?
     }
 
     @Sendable
@@ -48,7 +51,8 @@ struct ControlRoutes: Sendable {
             pushes: await inbox.acceptedPushes,
             streams: broadcast.count,
             smtpPort: smtpPort,
-            fleet: slot.fleet?.note
+            fleet: slot.fleet?.note,
+            callbacks: poster?.counts
         )
         return try .json(health)
     }

@@ -36,6 +36,11 @@ final class FaultScript: Sendable {
     static let capacity = 10_000
 
     private let state = Mutex(State())
+    private let hasTestRecipients: Bool
+
+    init(hasTestRecipients: Bool = false) {
+        self.hasTestRecipients = hasTestRecipients
+    }
 
     var rules: [FaultRule] {
         state.withLock { state in
@@ -72,7 +77,7 @@ final class FaultScript: Sendable {
         state.withLock { $0.entries = [] }
     }
 
-    /// Takes the fault of a message, and counts it as used.
+    /// Takes the fault of a message, and counts it as used; a test recipient's applies where none was scripted.
     func take(
         to recipient: String,
         from provider: SandboxProvider,
@@ -84,7 +89,7 @@ final class FaultScript: Sendable {
             where state.entries[index].rule.fits(recipient, provider) && state.happens(at: index, now) {
                 return state.take(at: index)
             }
-            return nil
+            return hasTestRecipients ? TestRecipients.fault(of: recipient, by: provider) : nil
         }
     }
 

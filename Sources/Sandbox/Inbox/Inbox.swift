@@ -134,7 +134,9 @@ actor Inbox {
                 entry.message.errorCode = step.errorCode
                 entries[step.message] = entry
             }
-            if step.isReported { receipts.append(report(step, of: entry.message)) }
+            // Amazon's log has only the last status.
+            let isLogged = entry.message.provider != .sns || step.status != .sent
+            if step.isReported, isLogged { receipts.append(report(step, of: entry.message)) }
         }
         if cursor != before { broadcast.signal() }
         return receipts

@@ -110,6 +110,7 @@ package enum SandboxProvider: String, Sendable, Hashable, Codable, CaseIterable 
     case vonage
     /// Vonage's Messages API.
     case vonageMessages = "vonage_messages"
+    case sns
     /// A gateway that takes JSON and an `Idempotency-Key`.
     case http
     case smtp

@@ -25,6 +25,7 @@ package struct SandboxReceipt: Sendable, Hashable, Codable {
             switch message.provider {
             case .vonage: Self.vonage(message, status, errorCode, time)
             case .vonageMessages: Self.vonageMessages(message, status, errorCode, time)
+            case .sns: Self.sns(message, status, errorCode, time)
             case .http: Self.generic(message, status, errorCode)
             case .twilio, .smtp, .apns: Self.twilio(message, status, errorCode)
             }
@@ -91,6 +92,27 @@ extension SandboxReceipt {
             parameters["error.instance"] = message.sid
         }
         return parameters
+    }
+
+    /// An entry of the delivery status log (docs.aws.amazon.com, "Viewing Amazon SNS delivery logs"); SNS calls nobody.
+    private static func sns(
+        _ message: SandboxMessage,
+        _ status: SandboxMessage.Status,
+        _ errorCode: Int?,
+        _ time: Timestamp
+    ) -> [String: String] {
+        let failures = [
+            30003: "Phone is currently unreachable/unavailable", 30005: "Invalid phone number",
+            30007: "Blocked as spam by phone carrier",
+        ]
+        let failure = failures[errorCode ?? 0] ?? "Unknown error attempting to reach phone"
+        let isDelivered = status != .undelivered
+        return [
+            "notification.messageId": message.sid, "notification.timestamp": time.databaseDate,
+            "delivery.destination": message.to, "delivery.dwellTimeMs": "500",
+            "delivery.providerResponse": isDelivered ? "Message has been accepted by phone carrier" : failure,
+            "status": isDelivered ? "SUCCESS" : "FAILURE",
+        ]
     }
 
     private static func generic(

@@ -9,7 +9,7 @@ const wall = find('wall'), live = find('live'), filter = find('filter');
 let phones = new Map();
 /** Entries of messages by id. */
 let known = new Map();
-const providers = { twilio: 'Twilio', vonage: 'Vonage', vonage_messages: 'Vonage Messages', http: 'HTTP' };
+const providers = { twilio: 'Twilio', vonage: 'Vonage', vonage_messages: 'Vonage Messages', sns: 'SNS', http: 'HTTP' };
 let total = 0, delivered = 0, arrivals = [], waiting = [], flushTimer = 0, settled = false;
 
 // Phones
