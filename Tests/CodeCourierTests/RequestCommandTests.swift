@@ -56,4 +56,10 @@ import Testing
         #expect(next[1]?.hasPrefix("the code of the earlier message is good: ") == true)
         #expect(next[2] == nil)
     }
+
+    @Test func `the exit code tells a message on its way from none`() {
+        let none = ["rejected", "failed", "expired_unsent", "undelivered", "expired"]
+        #expect(none.allSatisfy { !RequestCommand.Send.isOnItsWay($0) })
+        #expect(["sent", "delivered", "suppressed", "unknown"].allSatisfy { RequestCommand.Send.isOnItsWay($0) })
+    }
 }

@@ -31,7 +31,9 @@ struct RequestCommand: AsyncParsableCommand {
 
                   code-courier verify --verification … --code 123456
 
-                Exit code 1: no event came within the seconds of --wait. The request stays.
+                Exit code 1: no message leaves, as the event says (rejected, failed,
+                expired_unsent), or no event came within the seconds of --wait; then the
+                request stays.
                 """
         )
 
@@ -108,20 +110,20 @@ struct RequestCommand: AsyncParsableCommand {
                 isConfirmed: confirmed,
                 requestedAt: .now
             )
-            var isAnswered = true
+            var isOnItsWay = true
             do {
                 let gateway = try await Gateway(settings)
                 let place = try await gateway.send(request)
                 print("request \(request.requestID) is on \(settings.topics.requests), \(place)")
-                if wait > 0 { isAnswered = try await show(request, gateway) }
+                if wait > 0 { isOnItsWay = try await show(request, gateway) }
                 await gateway.close()
             } catch {
                 throw StartFailure.report([KafkaFault(error)])
             }
-            if !isAnswered { throw ExitCode(1) }
+            if !isOnItsWay { throw ExitCode(1) }
         }
 
-        /// Prints the event that answers the request; false when none came in time.
+        /// Prints the event that answers the request; false when it says that no message leaves, or none came in time.
         private func show(_ request: RequestDraft, _ gateway: Gateway) async throws -> Bool {
             guard let event = try await gateway.event(answering: request.requestID, within: .seconds(wait)) else {
                 print("no event came within \(wait) s: is a worker running? (code-courier run)")
@@ -130,7 +132,12 @@ struct RequestCommand: AsyncParsableCommand {
             let line = EventLine(event)
             print(line.text)
             if let next = Self.next(line, request) { print(next) }
-            return true
+            return Self.isOnItsWay(line.status)
+        }
+
+        /// True for an event after which a person may have a message.
+        static func isOnItsWay(_ status: String?) -> Bool {
+            ["sent", "delivered", "suppressed", "unknown"].contains(status ?? "")
         }
 
         /// The command that checks the code of this message, or of an earlier one.

@@ -120,6 +120,27 @@ import Verification
         }
     }
 
+    @Test func `a lease waits for one that is not committed yet, and counts it`() async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            let budget = Self.budget(amount: 1000)
+            _ = try await ledger.lease([Self.ask(budget, 100)])
+            let other = """
+                BEGIN;
+                SELECT courier.lease_budget('{default}', '{day}', '{day}', '{UTC}', '{USD}', '{1000}', '{0}', '{enforce}',
+                    '{700}', '{700}', '{0}', '{0}');
+                SELECT pg_advisory_xact_lock(1);
+                \(LedgerDatabase.untilSomebodyWaits)
+                COMMIT;
+                """
+            async let held: Void = database.play(other)
+            try await database.waitForHolders()
+            let lease = try #require(try await ledger.lease([Self.ask(budget, 700)]).first)
+            #expect(lease.usedBefore.micros == 800 && lease.open.micros == 200)
+            try await held
+        }
+    }
+
     @Test func `eight workers that lease and give back at random never hold more than the amount`() async throws {
         try await LedgerDatabase.with { database in
             let budgets = [Self.budget("a", amount: 50_000), Self.budget("b", amount: 70_000, .hour, reserve: 30)]
