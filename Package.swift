@@ -412,7 +412,10 @@ let package = Package(
             ],
             path: "Tests/Benchmarks",
             exclude: ["bench"],
-            swiftSettings: settings
+            swiftSettings: settings,
+            linkerSettings: [
+                .unsafeFlags(["-Xlinker", "--wrap=swift_retain", "-Xlinker", "--wrap=swift_retain_n"])
+            ]
         ),
     ]
 )

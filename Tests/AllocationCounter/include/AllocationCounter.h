@@ -10,4 +10,10 @@
 /// Linking the library into a program starts the count.
 uint64_t allocation_count(void);
 
+/// Begins to count retains of Swift's objects, which slows each.
+void start_counting_retains(void);
+
+/// Number of retains since the count began; ends it.
+uint64_t stop_counting_retains(void);
+
 #endif

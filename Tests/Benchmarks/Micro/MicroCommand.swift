@@ -8,24 +8,43 @@ import PhoneNumbers
 import PostgresClient
 import Verification
 
-/// Measures the time and allocations of each step of a request.
+/// Measures the time, allocations and retains of each step of a request.
 ///
-/// Allocations do not depend on the machine or its load, so they judge a change: a step with more than its limit fails.
+/// Allocations and retains do not depend on the machine or its load, so they judge a change: a step with more than its
+/// limit fails.
 struct MicroCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "micro",
-        abstract: "Times the steps of one request and counts their allocations; prints a JSON line each.",
-        discussion: "Fails when a step allocates more often than its gate allows."
+        abstract: "Times the steps of a request, counts allocations and retains; prints JSON.",
+        discussion: "Fails when a step allocates or retains more often than its gate allows."
     )
 
     @Option(help: "Requests a measurement.")
     var requests = 20_000
 
+    @Option(help: "The step to run; all of them unless told.")
+    var only: Step?
+
+    enum Step: String, ExpressibleByArgument, CaseIterable {
+        case number, decode, decide, sign, render, settle, encode
+    }
+
+    private struct Counts {
+        let allocations: Double
+        let retains: Double
+    }
+
     private static let batch = 500
 
-    /// Maximum allocations of a step per request, slightly above the actual number.
-    private static let gates: [String: Double] = [
-        "number": 0, "decode": 33, "decide": 28, "sign": 12, "render": 5, "settle": 22, "encode": 1,
+    /// Maximum counts of a step per request, slightly above the actual numbers.
+    private static let gates: [Step: Counts] = [
+        .number: Counts(allocations: 0, retains: 1000),
+        .decode: Counts(allocations: 33, retains: 1000),
+        .decide: Counts(allocations: 28, retains: 1000),
+        .sign: Counts(allocations: 12, retains: 1000),
+        .render: Counts(allocations: 5, retains: 1000),
+        .settle: Counts(allocations: 22, retains: 1000),
+        .encode: Counts(allocations: 1, retains: 1000),
     ]
 
     func run() throws {
@@ -55,53 +74,70 @@ struct MicroCommand: ParsableCommand {
         let tenant = policy.tenants["default"]
 
         var broken: [String] = []
-        func measure(_ name: String, _ body: () -> Void) {
-            let allocations = self.allocations(name, body)
-            if let gate = Self.gates[name], allocations > gate {
-                broken.append("\(name) allocates \(allocations) times a request, at most \(gate) are allowed")
+        func measure(_ step: Step, _ body: () -> Void) {
+            guard only == nil || only == step, let gate = Self.gates[step] else { return }
+            let counts = counts(step, body)
+            if counts.allocations > gate.allocations {
+                broken.append("\(step) allocates \(counts.allocations) times a request, more than \(gate.allocations)")
+            }
+            if counts.retains > gate.retains {
+                broken.append("\(step) retains \(counts.retains) times a request, more than \(gate.retains)")
             }
         }
         let numbers = (0..<Self.batch).compactMap { PhoneNumber("+49151\(23_000_000 + $0)") }
-        measure("number") {
+        measure(.number) {
             for number in numbers { keep(directory.facts(of: number)) }
         }
-        measure("decode") {
+        measure(.decode) {
             for record in records { keep(screener.candidate(for: record, now: now, using: &generator)) }
         }
-        measure("decide") {
+        measure(.decide) {
             keep(rules.decide(candidates, facts: facts))
         }
-        measure("sign") {
+        measure(.sign) {
             for candidate in candidates {
                 let id = candidate.verificationID
                 let code = VerificationCode(verification: id, generation: 1, length: 6, key: keys.code.active)
                 keep(code.hash(verification: id, tenant: "default", purpose: "sign_in", key: keys.hash.active))
             }
         }
-        measure("render") {
+        measure(.render) {
             for send in changes.sends { keep(send.content(tenant: tenant, elapsed: .zero)) }
         }
-        measure("settle") {
+        measure(.settle) {
             keep(OutcomeDecision.settle(results, verifications: verifications, now: now, source: rules.settings.source))
         }
-        measure("encode") {
+        measure(.encode) {
             keep(PostgresLedger.insertVerifications(changes.insertedVerifications, Pack(behind: [])))
             keep(PostgresLedger.insertRequests(IntakeKeys(candidates).newRequests(but: [:])))
         }
         if !broken.isEmpty { throw BrokenGates(description: broken.joined(separator: "; ")) }
     }
 
-    /// Measures a step, prints the result and returns its allocations per request.
-    private func allocations(_ name: String, _ body: () -> Void) -> Double {
+    /// Measures a step, prints the result and returns its counts per request.
+    private func counts(_ step: Step, _ body: () -> Void) -> Counts {
         body()
         let rounds = max(1, requests / Self.batch)
         var best = Duration.seconds(3600)
         let before = allocation_count()
         for _ in 0..<rounds { best = min(best, ContinuousClock().measure(body)) }
         let allocations = Double(allocation_count() - before) / Double(rounds * Self.batch)
+        let retains = Double(retains(of: body)) / Double(Self.batch)
         let nanoseconds = Int(best / .nanoseconds(1)) / Self.batch
-        print(#"{"benchmark":"\#(name)","ns":\#(nanoseconds),"allocations":\#(Int((allocations * 10).rounded()))e-1}"#)
-        return allocations
+        print(
+            #"{"benchmark":"\#(step)","ns":\#(nanoseconds),"allocations":\#(Self.tenths(allocations)),"#
+                + #""retains":\#(Self.tenths(retains))}"#
+        )
+        return Counts(allocations: allocations, retains: retains)
+    }
+
+    private static func tenths(_ number: Double) -> String { "\((number * 10).rounded() / 10)" }
+
+    /// The retains of a body: counting slows it, so it is not timed at the same time.
+    private func retains(of body: () -> Void) -> UInt64 {
+        start_counting_retains()
+        body()
+        return stop_counting_retains()
     }
 
     private static func facts(for candidates: [Candidate], at now: Timestamp) -> IntakeFacts {
