@@ -63,7 +63,7 @@ package struct IntakeKeys: Sendable {
         self.slots = slots
         persons = Set(slots.lazy.map(\.person)).sorted()
         self.windows = windows.sorted()
-        self.requests = requests.values.sorted { $0.key < $1.key }
+        self.requests = requests.values.sorted { $0.key.digest < $1.key.digest }
         self.unlockable = Array(unlockable.values)
         fresh = Set(candidates.lazy.map(\.verificationID))
         tenantLimits = limits.keys.sorted().flatMap { tenant in

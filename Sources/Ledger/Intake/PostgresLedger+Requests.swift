@@ -87,19 +87,22 @@ extension PostgresLedger {
     }
 
     private static func parameters(_ requests: [RequestKey: KnownRequest]) -> [Parameter] {
-        let rows = requests.sorted { $0.key < $1.key }
+        // Places are sorted in place of rows, whose copies cost more than the sort.
+        let keys = requests.keys.map(\.digest.value)
+        let known = Array(requests.values)
+        let order = known.indices.sorted { keys[$0] < keys[$1] }
         return [
-            .uuids(rows.map(\.key.digest.value)),
-            .uuids(rows.map(\.value.digest.value)),
-            .uuids(rows.map(\.value.verificationID?.uuid.value)),
-            .texts(rows.map(\.value.status?.rawValue)),
-            .texts(rows.map(\.value.reason)),
-            .texts(rows.map(\.value.rule)),
-            .texts(rows.map(\.value.places)),
-            .int32s(rows.map(\.value.place.topic)),
-            .int32s(rows.map(\.value.place.partition)),
-            .int64s(rows.map(\.value.place.offset)),
-            .int64s(rows.map(\.value.place.time)),
+            .uuids(order.map { keys[$0] }),
+            .uuids(order.map { known[$0].digest.value }),
+            .uuids(order.map { known[$0].verificationID?.uuid.value }),
+            .texts(order.map { known[$0].status?.rawValue }),
+            .texts(order.map { known[$0].reason }),
+            .texts(order.map { known[$0].rule }),
+            .texts(order.map { known[$0].places }),
+            .int32s(order.map { known[$0].place.topic }),
+            .int32s(order.map { known[$0].place.partition }),
+            .int64s(order.map { known[$0].place.offset }),
+            .int64s(order.map { known[$0].place.time }),
         ]
     }
 }

@@ -17,7 +17,7 @@ extension IntakeDecision {
                 using: &randomness
             )
         else { preconditionFailure("AES-GCM seals any text with a key of 32 bytes") }
-        let verification = StoredVerification(
+        var verification = StoredVerification(
             id: id,
             requestID: request.requestID,
             tenant: request.tenant,
@@ -51,7 +51,7 @@ extension IntakeDecision {
         )
         link(candidate, to: id)
         inserted.insert(id)
-        send(candidate, request, passed, verification, credential, validity: validity)
+        send(candidate, request, passed, &verification, credential, validity: validity)
     }
 
     mutating func resend(
@@ -71,7 +71,7 @@ extension IntakeDecision {
                 verification.restart(at: facts.now, validity: validity)
                 verification.shortCode?.until = facts.now + passed.tenant.shortCodeValidity(of: request)
             }
-            send(candidate, request, passed, verification, credential, validity: isFirst ? validity : nil)
+            send(candidate, request, passed, &verification, credential, validity: isFirst ? validity : nil)
             return
         }
         verification.generation += 1
@@ -83,18 +83,17 @@ extension IntakeDecision {
         verification.codeHash = hash(credential.secret, verification.id, request)
         verification.shortCode = shortCode(credential, verification.id, request, passed)
         verification.expiresAt = facts.now + validity
-        send(candidate, request, passed, verification, credential, validity: validity)
+        send(candidate, request, passed, &verification, credential, validity: validity)
     }
 
     mutating func send(
         _ candidate: Candidate,
         _ request: VerificationRequest,
         _ passed: Screening.Passed,
-        _ current: StoredVerification,
+        _ verification: inout StoredVerification,
         _ credential: Credential,
         validity: Duration?
     ) {
-        var verification = current
         let isFictional = passed.testNumber != nil
         let number = min(verification.sendsUsed + 1, verification.maxSends)
         let window = isFictional ? .zero : passed.tenant.resend.window(afterSend: Int(number))

@@ -3,6 +3,9 @@
 package import Formats
 
 /// A verification as its row stores it.
+///
+/// It is wide and passes through many hands, so it is one reference: a copy is one retain, and a change of a shared one
+/// copies the fields first.
 package struct StoredVerification: Sendable, Equatable {
     /// The state of a verification.
     ///
@@ -26,52 +29,22 @@ package struct StoredVerification: Sendable, Equatable {
         }
     }
 
-    package let id: VerificationID
-    package var codeKey: KeyID
-    package var hashKey: KeyID
-    package var generation: Int32
+    private var storage: Storage
 
-    /// The hash of the credential's secret: the code, the link's token, or the push's secret.
-    package var codeHash: [UInt8]
+    /// The fields as one object.
+    ///
+    /// SAFETY: an object changes only by `own`, while a single verification refers to it.
+    private final class Storage: @unchecked Sendable {
+        var fields: Fields
 
-    package var shortCode: ShortCode?
+        init(_ fields: Fields) {
+            self.fields = fields
+        }
+    }
 
-    /// The number of digits that a person types; nil for a push.
-    package var codeLength: Int16?
-    package var state: State
-
-    /// The status of the newest event, nil before the first.
-    package var status: DeliveryStatus?
-
-    /// The reason of that status, if it has one.
-    package var reason: String?
-    package var checksUsed: Int16
-    package var maxChecks: Int16
-    package var sendsUsed: Int16
-    package var maxSends: Int16
-
-    /// True while a send has no outcome yet: no other send begins until it has.
-    package var sendOpen: Bool
-
-    /// The requests that wait for the outcome of the open send, too.
-    package var waiting: [String]
-
-    /// The sequence number of the newest event.
-    package var sequence: Int32
-    package var resendAfter: Timestamp
-    package var expiresAt: Timestamp
-    package var policyVersion: String
-
-    /// The providers that took, or may have taken, a message of this verification: a resend prefers others.
-    package var usedProviders: [String]
-
-    /// The provider at which the person opted out, if any.
-    package var optedOutAt: String?
-
-    private let origin: Shared<Origin>
-
-    /// The fields that never change.
-    private struct Origin: Sendable, Equatable {
+    /// The fields; those of `let` never change.
+    private struct Fields: Sendable, Equatable {
+        let id: VerificationID
         let requestID: String
         let tenant: String
         let purpose: Purpose
@@ -82,8 +55,147 @@ package struct StoredVerification: Sendable, Equatable {
         let masked: String
         let sealed: [UInt8]?
         let sealKey: KeyID
+        var codeKey: KeyID
+        var hashKey: KeyID
+        var generation: Int32
+        var codeHash: [UInt8]
+        var shortCode: ShortCode?
+        var codeLength: Int16?
+        var state: State
+        var status: DeliveryStatus?
+        var reason: String?
+        var checksUsed: Int16
+        var maxChecks: Int16
+        var sendsUsed: Int16
+        var maxSends: Int16
+        var sendOpen: Bool
+        var waiting: [String]
+        var sequence: Int32
+        var resendAfter: Timestamp
+        var expiresAt: Timestamp
+        var policyVersion: String
         let isFictional: Bool
+        var usedProviders: [String]
+        var optedOutAt: String?
         let brakeKeys: BrakeKeys?
+    }
+
+    /// The fields of this verification alone, to change them.
+    private var own: Fields {
+        get { storage.fields }
+        _modify {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
+            yield &storage.fields
+        }
+    }
+
+    package static func == (one: StoredVerification, other: StoredVerification) -> Bool {
+        one.storage === other.storage || one.storage.fields == other.storage.fields
+    }
+
+    package var id: VerificationID { storage.fields.id }
+    package var codeKey: KeyID {
+        get { storage.fields.codeKey }
+        set { own.codeKey = newValue }
+    }
+    package var hashKey: KeyID {
+        get { storage.fields.hashKey }
+        set { own.hashKey = newValue }
+    }
+    package var generation: Int32 {
+        get { storage.fields.generation }
+        set { own.generation = newValue }
+    }
+
+    /// The hash of the credential's secret: the code, the link's token, or the push's secret.
+    package var codeHash: [UInt8] {
+        get { storage.fields.codeHash }
+        set { own.codeHash = newValue }
+    }
+
+    package var shortCode: ShortCode? {
+        get { storage.fields.shortCode }
+        set { own.shortCode = newValue }
+    }
+
+    /// The number of digits that a person types; nil for a push.
+    package var codeLength: Int16? {
+        get { storage.fields.codeLength }
+        set { own.codeLength = newValue }
+    }
+    package var state: State {
+        get { storage.fields.state }
+        set { own.state = newValue }
+    }
+
+    /// The status of the newest event, nil before the first.
+    package var status: DeliveryStatus? {
+        get { storage.fields.status }
+        set { own.status = newValue }
+    }
+
+    /// The reason of that status, if it has one.
+    package var reason: String? {
+        get { storage.fields.reason }
+        set { own.reason = newValue }
+    }
+    package var checksUsed: Int16 {
+        get { storage.fields.checksUsed }
+        set { own.checksUsed = newValue }
+    }
+    package var maxChecks: Int16 {
+        get { storage.fields.maxChecks }
+        set { own.maxChecks = newValue }
+    }
+    package var sendsUsed: Int16 {
+        get { storage.fields.sendsUsed }
+        set { own.sendsUsed = newValue }
+    }
+    package var maxSends: Int16 {
+        get { storage.fields.maxSends }
+        set { own.maxSends = newValue }
+    }
+
+    /// True while a send has no outcome yet: no other send begins until it has.
+    package var sendOpen: Bool {
+        get { storage.fields.sendOpen }
+        set { own.sendOpen = newValue }
+    }
+
+    /// The requests that wait for the outcome of the open send, too.
+    package var waiting: [String] {
+        get { storage.fields.waiting }
+        set { own.waiting = newValue }
+    }
+
+    /// The sequence number of the newest event.
+    package var sequence: Int32 {
+        get { storage.fields.sequence }
+        set { own.sequence = newValue }
+    }
+    package var resendAfter: Timestamp {
+        get { storage.fields.resendAfter }
+        set { own.resendAfter = newValue }
+    }
+    package var expiresAt: Timestamp {
+        get { storage.fields.expiresAt }
+        set { own.expiresAt = newValue }
+    }
+    package var policyVersion: String {
+        get { storage.fields.policyVersion }
+        set { own.policyVersion = newValue }
+    }
+
+    /// The providers that took, or may have taken, a message of this verification: a resend prefers others.
+    package var usedProviders: [String] {
+        get { storage.fields.usedProviders }
+        set { own.usedProviders = newValue }
+    }
+
+    /// The provider at which the person opted out, if any.
+    package var optedOutAt: String? {
+        get { storage.fields.optedOutAt }
+        set { own.optedOutAt = newValue }
     }
 
     package init(
@@ -122,9 +234,9 @@ package struct StoredVerification: Sendable, Equatable {
         optedOutAt: String? = nil,
         brakeKeys: BrakeKeys? = nil
     ) {
-        self.id = id
-        origin = Shared(
-            Origin(
+        storage = Storage(
+            Fields(
+                id: id,
                 requestID: requestID,
                 tenant: tenant,
                 purpose: purpose,
@@ -135,51 +247,51 @@ package struct StoredVerification: Sendable, Equatable {
                 masked: masked,
                 sealed: sealed,
                 sealKey: sealKey,
+                codeKey: codeKey,
+                hashKey: hashKey,
+                generation: generation,
+                codeHash: codeHash,
+                shortCode: shortCode,
+                codeLength: codeLength,
+                state: state,
+                status: status,
+                reason: reason,
+                checksUsed: checksUsed,
+                maxChecks: maxChecks,
+                sendsUsed: sendsUsed,
+                maxSends: maxSends,
+                sendOpen: sendOpen,
+                waiting: waiting,
+                sequence: sequence,
+                resendAfter: resendAfter,
+                expiresAt: expiresAt,
+                policyVersion: policyVersion,
                 isFictional: isFictional,
+                usedProviders: usedProviders,
+                optedOutAt: optedOutAt,
                 brakeKeys: brakeKeys
             )
         )
-        self.codeKey = codeKey
-        self.hashKey = hashKey
-        self.generation = generation
-        self.codeHash = codeHash
-        self.shortCode = shortCode
-        self.codeLength = codeLength
-        self.state = state
-        self.status = status
-        self.reason = reason
-        self.checksUsed = checksUsed
-        self.maxChecks = maxChecks
-        self.sendsUsed = sendsUsed
-        self.maxSends = maxSends
-        self.sendOpen = sendOpen
-        self.waiting = waiting
-        self.sequence = sequence
-        self.resendAfter = resendAfter
-        self.expiresAt = expiresAt
-        self.policyVersion = policyVersion
-        self.usedProviders = usedProviders
-        self.optedOutAt = optedOutAt
     }
 
-    package var requestID: String { origin.value.requestID }
-    package var tenant: String { origin.value.tenant }
-    package var purpose: Purpose { origin.value.purpose }
-    package var channel: Channel { origin.value.channel }
-    package var subject: String? { origin.value.subject }
-    package var fingerprint: [UInt8] { origin.value.fingerprint }
+    package var requestID: String { storage.fields.requestID }
+    package var tenant: String { storage.fields.tenant }
+    package var purpose: Purpose { storage.fields.purpose }
+    package var channel: Channel { storage.fields.channel }
+    package var subject: String? { storage.fields.subject }
+    package var fingerprint: [UInt8] { storage.fields.fingerprint }
 
     /// The phone number's region; nil on other channels.
-    package var region: Region? { origin.value.region }
-    package var masked: String { origin.value.masked }
-    package var sealed: [UInt8]? { origin.value.sealed }
-    package var sealKey: KeyID { origin.value.sealKey }
+    package var region: Region? { storage.fields.region }
+    package var masked: String { storage.fields.masked }
+    package var sealed: [UInt8]? { storage.fields.sealed }
+    package var sealKey: KeyID { storage.fields.sealKey }
 
     /// True for a test number.
-    package var isFictional: Bool { origin.value.isFictional }
+    package var isFictional: Bool { storage.fields.isFictional }
 
     /// The keys for the toll-fraud brake, of a new verification; they are written once and not read back.
-    package var brakeKeys: BrakeKeys? { origin.value.brakeKeys }
+    package var brakeKeys: BrakeKeys? { storage.fields.brakeKeys }
 
     /// The time until which both the credential and its short code are valid.
     var fullyValidUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }
@@ -198,18 +310,8 @@ package struct StoredVerification: Sendable, Equatable {
     /// Begins the credential's validity now; the short code's expiry moves by the same amount.
     mutating func restart(at now: Timestamp, validity: Duration) {
         let end = now + validity
-        if let short = shortCode { shortCode?.until = short.until + (end - expiresAt) }
+        let delay = end - expiresAt
+        if let short = shortCode { shortCode?.until = short.until + delay }
         expiresAt = end
     }
-}
-
-/// A large immutable value, stored once however often its owner is copied.
-final class Shared<Value: Sendable & Equatable>: Sendable, Equatable {
-    let value: Value
-
-    init(_ value: Value) {
-        self.value = value
-    }
-
-    static func == (one: Shared, other: Shared) -> Bool { one === other || one.value == other.value }
 }
