@@ -33,20 +33,35 @@ extension String {
 ///
 /// This is the `‖` of hashes and digests. Without the lengths, ("ab", "c") and ("a", "bc") would have the same hash.
 package struct FieldJoiner: Sendable {
-    package private(set) var bytes: [UInt8] = []
+    /// The bytes while they are few, as those of nearly all hashes: they need no allocation.
+    private var few = InlineArray<256, UInt8>(repeating: 0)
+    private var count = 0
 
-    package init(reserving capacity: Int = 128) {
-        bytes.reserveCapacity(capacity)
+    /// All bytes once they are more.
+    private var many: [UInt8] = []
+
+    package init(reserving capacity: Int = 0) {
+        if capacity > few.count { many.reserveCapacity(capacity) }
+    }
+
+    package var bytes: [UInt8] { many.isEmpty ? withUnsafeBytes { Array($0) } : many }
+
+    package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        if !many.isEmpty { return many.withUnsafeBytes(body) }
+        return few.span.extracting(first: count).withUnsafeBytes(body)
     }
 
     package mutating func append(_ field: [UInt8]) {
         appendLength(field.count)
-        bytes.append(contentsOf: field)
+        field.withUnsafeBytes { append($0) }
     }
 
     package mutating func append(_ text: String) {
-        appendLength(text.utf8.count)
-        bytes.append(contentsOf: text.utf8)
+        var text = text
+        text.withUTF8 { bytes in
+            appendLength(bytes.count)
+            append(UnsafeRawBufferPointer(bytes))
+        }
     }
 
     /// Appends a number as 4 bytes big-endian.
@@ -55,13 +70,35 @@ package struct FieldJoiner: Sendable {
         appendBigEndian(number)
     }
 
+    /// Appends fields joined by a body as one field.
+    package mutating func appendJoined(_ body: (inout FieldJoiner) -> Void) {
+        var fields = FieldJoiner()
+        body(&fields)
+        fields.withUnsafeBytes { bytes in
+            appendLength(bytes.count)
+            append(bytes)
+        }
+    }
+
     /// Fields are far below 4 GiB; a larger length saturates, since input from outside must not trap.
     private mutating func appendLength(_ count: Int) {
         appendBigEndian(UInt32(clamping: count))
     }
 
     private mutating func appendBigEndian(_ number: UInt32) {
-        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+        Swift.withUnsafeBytes(of: number.bigEndian) { append($0) }
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        if many.isEmpty, bytes.count <= few.count - count {
+            for byte in bytes {
+                few[count] = byte
+                count += 1
+            }
+        } else {
+            if many.isEmpty { for place in 0..<count { many.append(few[place]) } }
+            many.append(contentsOf: bytes)
+        }
     }
 }
 

@@ -40,7 +40,15 @@ package struct CodeKeys: Sendable {
         var fields = FieldJoiner()
         fields.append("payload")
         fields.append(payload)
-        return fingerprint.active.authenticate(fields).withUnsafeBytes { UUIDValue(digest: $0) }
+        return fingerprint.active.digest(fields)
+    }
+
+    /// The same digest of a request's identity, which is written in place.
+    func digest(of request: VerificationRequest) -> UUIDValue {
+        var fields = FieldJoiner()
+        fields.append("payload")
+        fields.appendJoined { request.appendIdentity(to: &$0) }
+        return fingerprint.active.digest(fields)
     }
 }
 
@@ -137,9 +145,9 @@ package enum RecipientSeal {
         key: RingKey,
         using generator: inout some RandomNumberGenerator
     ) -> [UInt8]? {
-        let words = [generator.next(), generator.next()]
-        let random = words.withUnsafeBytes { Array($0.prefix(12)) }
-        guard let nonce = try? AES.GCM.Nonce(data: random) else { return nil }
+        let words = (generator.next(), generator.next())
+        let random = withUnsafeBytes(of: words) { try? AES.GCM.Nonce(data: UnsafeRawBufferPointer(rebasing: $0[..<12])) }
+        guard let nonce = random else { return nil }
         return (try? AES.GCM.seal(bytes, using: key.symmetric, nonce: nonce, authenticating: context))?.combined.map {
             Array($0)
         }

@@ -65,14 +65,32 @@ package struct RingKey: Sendable, Equatable, Redacted {
     }
 
     package func authenticate(_ fields: FieldJoiner) -> [UInt8] {
+        authenticate(fields) { Array($0) }
+    }
+
+    /// The first 16 bytes of the code as a number.
+    func digest(_ fields: FieldJoiner) -> UUIDValue {
+        authenticate(fields) { UUIDValue(digest: $0) }
+    }
+
+    private func authenticate<Result>(_ fields: FieldJoiner, _ read: (UnsafeRawBufferPointer) -> Result) -> Result {
         var code = begun
-        code.update(data: fields.bytes)
-        return code.finalize().withUnsafeBytes { Array($0) }
+        fields.withUnsafeBytes { code.update(data: $0) }
+        return code.finalize().withUnsafeBytes(read)
     }
 
     package static func == (one: RingKey, other: RingKey) -> Bool { one.symmetric == other.symmetric }
 
     package var description: String { "<key>" }
+}
+
+extension FieldJoiner {
+    /// The first 16 bytes of SHA-256 over the fields.
+    var sha256: UUIDValue {
+        var hash = SHA256()
+        withUnsafeBytes { hash.update(bufferPointer: $0) }
+        return hash.finalize().withUnsafeBytes { UUIDValue(digest: $0) }
+    }
 }
 
 extension [UInt8] {

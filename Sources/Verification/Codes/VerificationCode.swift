@@ -28,7 +28,7 @@ package struct VerificationCode: Sendable, Equatable, Redacted {
             fields.append(verification.uuid.bytes)
             fields.append(UInt32(bitPattern: generation))
             fields.append(counter)
-            let random = key.authenticate(fields).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            let random = UInt64(truncatingIfNeeded: key.digest(fields).value >> 64)
             if let digits = Self.reduce(random, length: length) {
                 self.digits = digits
                 return

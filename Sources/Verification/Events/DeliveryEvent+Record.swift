@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
 package import Formats
 
 extension DeliveryEvent {
@@ -117,7 +116,7 @@ extension UUIDValue {
         fields.append(record.source)
         fields.append(String(record.offset))
         if let timestamp = record.timestamp { fields.append(String(timestamp.microseconds)) }
-        let value = SHA256.hash(data: fields.bytes).withUnsafeBytes { UUIDValue(digest: $0) }.value
+        let value = fields.sha256.value
         let version: UInt128 = 0xf << 76
         let variant: UInt128 = 0x3 << 62
         return UUIDValue(value & ~version & ~variant | 0x8 << 76 | 0x2 << 62)

@@ -6,12 +6,12 @@ package import Formats
 ///
 /// A class, since it is large, never changes, and is referenced from many parts of a batch.
 package final class Candidate: Sendable {
-    package indirect enum Content: Sendable {
+    package enum Content: Sendable {
         /// The record holds no readable request and becomes a dead letter.
         case deadLetter(DeadLetterReason)
 
         /// A request whose fields break their rules, and the resulting refusal.
-        case invalid(InvalidRequest, Refusal)
+        indirect case invalid(InvalidRequest, Refusal)
 
         /// A readable request, and the verdict of the stateless rules.
         case request(VerificationRequest, Screening)

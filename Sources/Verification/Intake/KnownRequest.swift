@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
 package import Formats
 
 /// The stored decision of a request id.
@@ -80,7 +79,7 @@ package struct RequestKey: Sendable, Hashable, Comparable {
         var fields = FieldJoiner()
         fields.append(tenant)
         fields.append(requestID)
-        digest = SHA256.hash(data: fields.bytes).withUnsafeBytes { UUIDValue(digest: $0) }
+        digest = fields.sha256
     }
 
     /// The key of a record without a readable request id.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Crypto
 package import Formats
 
 /// A recipient or an IP address whose admissions a window counts.
@@ -20,12 +19,12 @@ package struct LimitKey: Sendable, Hashable, Comparable {
 
     /// Creates a key from a keyed fingerprint of 32 bytes.
     package init(scope: Scope, tenant: String, fingerprint: [UInt8]) {
-        var fields = FieldJoiner(reserving: 64)
-        fields.append(scope.rawValue)
-        fields.append(tenant)
-        let owner = SHA256.hash(data: fields.bytes).prefix(6)
+        self.init(LimitOwner(scope: scope, tenant: tenant), fingerprint)
+    }
+
+    init(_ owner: LimitOwner, _ fingerprint: [UInt8]) {
         let value = fingerprint.prefix(10).reduce(0) { $0 << 8 | UInt128($1) }
-        self.init(scope: scope, digest: UUIDValue(owner.reduce(value) { $0 << 8 | UInt128($1) }))
+        self.init(scope: owner.scope, digest: UUIDValue(value << 48 | owner.digest))
     }
 
     package init(scope: Scope, digest: UUIDValue) {
@@ -35,6 +34,33 @@ package struct LimitKey: Sendable, Hashable, Comparable {
 
     /// The order in which rows are locked everywhere, against deadlocks.
     package static func < (left: LimitKey, right: LimitKey) -> Bool { left.digest < right.digest }
+}
+
+/// The tenant's part of the keys of its limits.
+struct LimitOwner: Sendable, Equatable {
+    let scope: LimitKey.Scope
+
+    /// 6 bytes of SHA-256 over `scope ‖ tenant`.
+    let digest: UInt128
+
+    init(scope: LimitKey.Scope, tenant: String) {
+        var fields = FieldJoiner()
+        fields.append(scope.rawValue)
+        fields.append(tenant)
+        self.scope = scope
+        digest = fields.sha256.value >> 80
+    }
+}
+
+/// The tenant's parts of both keys.
+struct LimitOwners: Sendable, Equatable {
+    let recipient: LimitOwner
+    let ip: LimitOwner
+
+    init(tenant: String) {
+        recipient = LimitOwner(scope: .recipient, tenant: tenant)
+        ip = LimitOwner(scope: .ip, tenant: tenant)
+    }
 }
 
 /// The key of a slot: the one live verification of a tenant, a purpose and a recipient.
@@ -47,10 +73,15 @@ package struct SlotKey: Sendable, Hashable {
     package let person: LimitKey
 
     package init(tenant: String, purpose: Purpose, fingerprint: [UInt8]) {
+        let owner = LimitOwner(scope: .recipient, tenant: tenant)
+        self.init(tenant: tenant, purpose: purpose, fingerprint: fingerprint, owner)
+    }
+
+    init(tenant: String, purpose: Purpose, fingerprint: [UInt8], _ owner: LimitOwner) {
         self.tenant = tenant
         self.purpose = purpose
         self.fingerprint = fingerprint
-        person = LimitKey(scope: .recipient, tenant: tenant, fingerprint: fingerprint)
+        person = LimitKey(owner, fingerprint)
     }
 
     package static func == (left: SlotKey, right: SlotKey) -> Bool {

@@ -30,28 +30,28 @@ package struct Screener: Sendable {
     ) -> Candidate {
         let verificationID = VerificationID(.version7(at: now, using: &generator).inCell(cell))
         let sendID = SendID(.version7(at: now, using: &generator).inCell(cell))
-        func candidate(_ content: Candidate.Content, _ key: RequestKey, _ payload: [UInt8]) -> Candidate {
+        func candidate(_ content: Candidate.Content, _ key: RequestKey, _ payload: UUIDValue) -> Candidate {
             Candidate(
                 record: record,
                 content: content,
                 key: key,
-                digest: keys.digest(of: payload),
+                digest: payload,
                 verificationID: verificationID,
                 sendID: sendID
             )
         }
         switch VerificationRequest.read(record) {
         case .deadLetter(let reason):
-            return candidate(.deadLetter(reason), .place(of: record), record.value ?? [])
+            return candidate(.deadLetter(reason), .place(of: record), keys.digest(of: record.value ?? []))
         case .invalid(let invalid):
             // Request ids are unique per tenant, so without a readable tenant the record's place is the key.
             let key: RequestKey =
                 invalid.field == "tenant"
                 ? .place(of: record) : RequestKey(tenant: invalid.tenant, requestID: invalid.requestID)
-            return candidate(.invalid(invalid, refusal(of: invalid)), key, record.value ?? [])
+            return candidate(.invalid(invalid, refusal(of: invalid)), key, keys.digest(of: record.value ?? []))
         case .request(let request):
             let key = RequestKey(tenant: request.tenant, requestID: request.requestID)
-            return candidate(.request(request, screen(request)), key, request.payloadDigestInput)
+            return candidate(.request(request, screen(request)), key, keys.digest(of: request))
         }
     }
 
@@ -114,14 +114,21 @@ package struct Screener: Sendable {
         notes: [String] = []
     ) -> Screening.Passed {
         let fingerprint = keys.fingerprint(of: request.recipient)
-        let slot = SlotKey(tenant: request.tenant, purpose: request.purpose, fingerprint: fingerprint)
+        let owners = policy.limitOwners[request.tenant] ?? LimitOwners(tenant: request.tenant)
+        let slot = SlotKey(
+            tenant: request.tenant,
+            purpose: request.purpose,
+            fingerprint: fingerprint,
+            owners.recipient
+        )
         var limits: [LimitKey] = []
+        limits.reserveCapacity(2)
         // A window that no limit counts gets no row: other batches would wait for its lock.
         if testNumber == nil, !tenant.limits.perRecipient.isEmpty {
             limits.append(slot.person)
         }
         if testNumber == nil, !tenant.limits.perIP.isEmpty, let ip = request.client?.ip {
-            limits.append(LimitKey(scope: .ip, tenant: request.tenant, fingerprint: keys.fingerprint(of: ip)))
+            limits.append(LimitKey(owners.ip, keys.fingerprint(of: ip)))
         }
         return Screening.Passed(
             slot: slot,

@@ -13,6 +13,9 @@ package struct Policy: Sendable, Equatable {
     /// The providers' prices, which budgets need.
     package let prices: PriceTable?
 
+    /// The digests of tenants in the keys of their limits, made once for all requests.
+    let limitOwners: [String: LimitOwners]
+
     package init(
         version: String,
         tenants: [String: TenantPolicy],
@@ -21,34 +24,135 @@ package struct Policy: Sendable, Equatable {
     ) {
         self.version = version
         self.tenants = tenants
+        limitOwners = Dictionary(uniqueKeysWithValues: tenants.keys.map { ($0, LimitOwners(tenant: $0)) })
         self.numberPlan = numberPlan
         self.prices = prices
     }
 }
 
-package struct TenantPolicy: Sendable, Equatable {
-    package var appName: String
-    package var defaultLanguage: String
-    package var regions: RegionPolicy
+/// The rules of one tenant.
+///
+/// They are wide and pass from rule to rule, so they are one reference: a copy is one retain, and a change of a shared
+/// one copies the fields first.
+package struct TenantPolicy: Sendable, Equatable, CustomReflectable {
+    private var storage: Storage
+
+    /// The fields as one object.
+    ///
+    /// SAFETY: an object changes only by `own`, while a single policy refers to it.
+    private final class Storage: @unchecked Sendable {
+        var fields: Fields
+
+        init(_ fields: Fields) {
+            self.fields = fields
+        }
+    }
+
+    private struct Fields: Sendable, Equatable {
+        var appName: String
+        var defaultLanguage: String
+        var regions: RegionPolicy
+        var purposeRegions: [Purpose: RegionPolicy]
+        var code: CodePolicy
+        var resend: ResendPolicy
+        var voip: VoIPRule
+        var appVerification: AppVerificationPolicy
+        var limits: LimitPolicy
+        var testNumbers: [TestNumber]
+        var emailLinks: EmailLinkPolicy
+        var autofill: AutofillPolicy?
+        var routes: Routes
+        var messages: MessagePolicy
+        var brake: BrakePolicy
+        var budgets: [Budget]
+    }
+
+    /// The fields of this policy alone, to change them.
+    private var own: Fields {
+        get { storage.fields }
+        _modify {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
+            yield &storage.fields
+        }
+    }
+
+    /// The fields, for a list of all of them.
+    package var customMirror: Mirror { Mirror(reflecting: storage.fields) }
+
+    package static func == (one: TenantPolicy, other: TenantPolicy) -> Bool {
+        one.storage === other.storage || one.storage.fields == other.storage.fields
+    }
+
+    package var appName: String {
+        get { storage.fields.appName }
+        set { own.appName = newValue }
+    }
+    package var defaultLanguage: String {
+        get { storage.fields.defaultLanguage }
+        set { own.defaultLanguage = newValue }
+    }
+    package var regions: RegionPolicy {
+        get { storage.fields.regions }
+        set { own.regions = newValue }
+    }
 
     /// The regions of purposes with a list of their own, which replaces `regions`.
-    package var purposeRegions: [Purpose: RegionPolicy]
-    package var code: CodePolicy
-    package var resend: ResendPolicy
-    package var voip: VoIPRule
-    package var appVerification: AppVerificationPolicy
-    package var limits: LimitPolicy
-    package var testNumbers: [TestNumber]
-    package var emailLinks: EmailLinkPolicy
+    package var purposeRegions: [Purpose: RegionPolicy] {
+        get { storage.fields.purposeRegions }
+        set { own.purposeRegions = newValue }
+    }
+    package var code: CodePolicy {
+        get { storage.fields.code }
+        set { own.code = newValue }
+    }
+    package var resend: ResendPolicy {
+        get { storage.fields.resend }
+        set { own.resend = newValue }
+    }
+    package var voip: VoIPRule {
+        get { storage.fields.voip }
+        set { own.voip = newValue }
+    }
+    package var appVerification: AppVerificationPolicy {
+        get { storage.fields.appVerification }
+        set { own.appVerification = newValue }
+    }
+    package var limits: LimitPolicy {
+        get { storage.fields.limits }
+        set { own.limits = newValue }
+    }
+    package var testNumbers: [TestNumber] {
+        get { storage.fields.testNumbers }
+        set { own.testNumbers = newValue }
+    }
+    package var emailLinks: EmailLinkPolicy {
+        get { storage.fields.emailLinks }
+        set { own.emailLinks = newValue }
+    }
 
     /// The sites and apps for autofill; nil allows any that a request names.
-    package var autofill: AutofillPolicy?
-    package var routes: Routes
-    package var messages: MessagePolicy
-    package var brake: BrakePolicy
+    package var autofill: AutofillPolicy? {
+        get { storage.fields.autofill }
+        set { own.autofill = newValue }
+    }
+    package var routes: Routes {
+        get { storage.fields.routes }
+        set { own.routes = newValue }
+    }
+    package var messages: MessagePolicy {
+        get { storage.fields.messages }
+        set { own.messages = newValue }
+    }
+    package var brake: BrakePolicy {
+        get { storage.fields.brake }
+        set { own.brake = newValue }
+    }
 
     /// The budgets in the order of the policy: the first without room for a message is the reason of a refusal.
-    package var budgets: [Budget]
+    package var budgets: [Budget] {
+        get { storage.fields.budgets }
+        set { own.budgets = newValue }
+    }
 
     package init(
         appName: String,
@@ -68,22 +172,26 @@ package struct TenantPolicy: Sendable, Equatable {
         brake: BrakePolicy = BrakePolicy(),
         budgets: [Budget] = []
     ) {
-        self.appName = appName
-        self.defaultLanguage = defaultLanguage
-        self.regions = regions
-        self.purposeRegions = purposeRegions
-        self.code = code
-        self.resend = resend
-        self.voip = voip
-        self.appVerification = appVerification
-        self.limits = limits
-        self.testNumbers = testNumbers
-        self.emailLinks = emailLinks
-        self.autofill = autofill
-        self.routes = routes
-        self.messages = messages
-        self.brake = brake
-        self.budgets = budgets
+        storage = Storage(
+            Fields(
+                appName: appName,
+                defaultLanguage: defaultLanguage,
+                regions: regions,
+                purposeRegions: purposeRegions,
+                code: code,
+                resend: resend,
+                voip: voip,
+                appVerification: appVerification,
+                limits: limits,
+                testNumbers: testNumbers,
+                emailLinks: emailLinks,
+                autofill: autofill,
+                routes: routes,
+                messages: messages,
+                brake: brake,
+                budgets: budgets
+            )
+        )
     }
 
     /// The test number with this phone number, if it is still in use at `now`; otherwise nil.

@@ -38,63 +38,26 @@ extension VerificationRequest {
             return .invalid(InvalidRequest(error, in: fields, requestID: requestID, trace: event.trace))
         }
     }
-
-    private init(
-        _ fields: RequestFields,
-        requestID: String,
-        arrivedAt: Timestamp?,
-        trace: TraceContext?
-    ) throws(RequestFault) {
-        self.requestID = requestID
-        tenant = try fields.tenant()
-        channel = try fields.channel()
-        purpose = try fields.purpose()
-        guard let recipientFields = try fields.fields("recipient") else { throw fields.fault("recipient") }
-        recipient = try recipientFields.recipient(of: channel)
-        recipientConfirmed = try recipientFields.boolean("confirmed") ?? false
-        var unread: [String] = []
-        languageCode = fields.hint("languageCode", &unread) { LanguageTag(locale: $0) }
-        appName = fields.hint("appName", &unread) { AppName($0) }
-        subject = try fields.subject()
-        guard subject != nil || !purpose.requiresSubject else { throw fields.fault("subject") }
-        client = fields.hints("client", &unread).map { RequestClient($0, &unread) }
-        if let inner = try fields.fields("appVerification") {
-            appVerification = try AppVerification(inner)
-        } else {
-            appVerification = nil
-        }
-        autofill = fields.hints("autofill", &unread).map { RequestAutofill($0, &unread) }
-        if let inner = try fields.fields("actionCode") {
-            actionCode = try RequestActionCode(inner)
-        } else {
-            actionCode = nil
-        }
-        requestedAt = try fields.time("requestedAt")
-        self.arrivedAt = arrivedAt
-        deadline = try fields.time("deadline")
-        self.trace = trace
-        unreadHints = unread
-    }
 }
 
 extension RequestFields {
-    fileprivate func tenant() throws(RequestFault) -> String {
+    func tenant() throws(RequestFault) -> String {
         try parsed("tenant") { Self.isTenant($0) ? $0 : nil } ?? VerificationRequest.defaultTenant
     }
 
-    fileprivate func channel() throws(RequestFault) -> Channel {
+    func channel() throws(RequestFault) -> Channel {
         try choice("channel") ?? .sms
     }
 
-    fileprivate func purpose() throws(RequestFault) -> Purpose {
+    func purpose() throws(RequestFault) -> Purpose {
         guard let purpose = try choice("purpose", of: Purpose.self) else { throw fault("purpose") }
         return purpose
     }
 
-    fileprivate func subject() throws(RequestFault) -> String? { try text("subject", within: 1...128) }
+    func subject() throws(RequestFault) -> String? { try text("subject", within: 1...128) }
 
     /// Reads the channel's recipient from the fields of `recipient`.
-    fileprivate func recipient(of channel: Channel) throws(RequestFault) -> Recipient {
+    func recipient(of channel: Channel) throws(RequestFault) -> Recipient {
         switch channel {
         case .sms:
             if case .string("")? = object["phoneNumber"] { throw fault("phoneNumber", .invalidPhoneNumber) }
@@ -138,13 +101,19 @@ extension InvalidRequest {
 }
 
 extension VerificationRequest {
-    /// The request's identity, as bytes to digest: the same id with other bytes is a conflict.
+    /// The bytes of the request's identity.
+    package var payloadDigestInput: [UInt8] {
+        var joiner = FieldJoiner()
+        appendIdentity(to: &joiner)
+        return joiner.bytes
+    }
+
+    /// Appends the request's identity, to be digested: the same id with other bytes is a conflict.
     ///
     /// Fields that a gateway may change in a repeated request are left out: times, the client, its app verification,
     /// the trace context. No present field is empty, so an absent one is written as an empty field. Stored digests
     /// depend on the order, so it never changes; a new field is appended at the end, and only if present.
-    package var payloadDigestInput: [UInt8] {
-        var joiner = FieldJoiner(reserving: 256)
+    func appendIdentity(to joiner: inout FieldJoiner) {
         joiner.append(channel.rawValue)
         joiner.append(purpose.rawValue)
         joiner.append(recipient.canonical)
@@ -167,6 +136,5 @@ extension VerificationRequest {
         joiner.append(actionCode?.androidMinimumVersion ?? "")
         joiner.append(actionCode?.androidInstallApp?.description ?? "")
         joiner.append(actionCode?.handleCodeInApp?.description ?? "")
-        return joiner.bytes
     }
 }

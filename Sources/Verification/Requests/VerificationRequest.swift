@@ -4,8 +4,9 @@ package import Formats
 
 /// A request for one code to one recipient, with every field valid in shape.
 ///
-/// Its description shows tenant and id only; other fields may identify a person.
-package struct VerificationRequest: Sendable, Hashable, Redacted {
+/// A class, since it is large, never changes, and is passed from rule to rule. Its description shows tenant and id only;
+/// other fields may identify a person.
+package final class VerificationRequest: Sendable, Redacted {
     /// The gateway's idempotency key, unique per tenant.
     package let requestID: String
 
@@ -41,6 +42,44 @@ package struct VerificationRequest: Sendable, Hashable, Redacted {
 
     /// The paths of unreadable hints that were left out, such as `client.ip`.
     package let unreadHints: [String]
+
+    /// Reads the fields, in the order in which their faults are reported.
+    init(
+        _ fields: RequestFields,
+        requestID: String,
+        arrivedAt: Timestamp?,
+        trace: TraceContext?
+    ) throws(RequestFault) {
+        self.requestID = requestID
+        tenant = try fields.tenant()
+        channel = try fields.channel()
+        purpose = try fields.purpose()
+        guard let recipientFields = try fields.fields("recipient") else { throw fields.fault("recipient") }
+        recipient = try recipientFields.recipient(of: channel)
+        recipientConfirmed = try recipientFields.boolean("confirmed") ?? false
+        var unread: [String] = []
+        languageCode = fields.hint("languageCode", &unread) { LanguageTag(locale: $0) }
+        appName = fields.hint("appName", &unread) { AppName($0) }
+        subject = try fields.subject()
+        guard subject != nil || !purpose.requiresSubject else { throw fields.fault("subject") }
+        client = fields.hints("client", &unread).map { RequestClient($0, &unread) }
+        if let inner = try fields.fields("appVerification") {
+            appVerification = try AppVerification(inner)
+        } else {
+            appVerification = nil
+        }
+        autofill = fields.hints("autofill", &unread).map { RequestAutofill($0, &unread) }
+        if let inner = try fields.fields("actionCode") {
+            actionCode = try RequestActionCode(inner)
+        } else {
+            actionCode = nil
+        }
+        requestedAt = try fields.time("requestedAt")
+        self.arrivedAt = arrivedAt
+        deadline = try fields.time("deadline")
+        self.trace = trace
+        unreadHints = unread
+    }
 
     /// True if the request is for an e-mail with a link.
     package var hasLink: Bool { channel == .email && actionCode != nil }
