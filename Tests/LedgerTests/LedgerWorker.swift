@@ -145,7 +145,7 @@ extension String {
 extension LimitKey {
     /// The key of the window that counts an address.
     static func address(_ address: String, tenant: String = "default") -> LimitKey {
-        let fingerprint = IPAddress(address).map { CodeKeys.test.fingerprint(of: $0) } ?? []
+        let fingerprint = IPAddress(address).map { CodeKeys.test.digest(of: $0).bytes } ?? []
         return LimitKey(scope: .ip, tenant: tenant, fingerprint: fingerprint)
     }
 }

@@ -3,17 +3,22 @@
 extension JSONScanner {
     /// Reads the string whose opening quote is at the position.
     ///
-    /// Without an escape, the text is a single slice of the document.
-    mutating func string() throws(JSONFault) -> String {
+    /// A text with an escape is decoded here once to check it, and again when it is read.
+    mutating func string() throws(JSONFault) -> JSONDocument.Text {
         position += 1
         let start = position
         while position < bytes.count {
             switch bytes[position] {
             case UInt8(ascii: "\""):
-                let text = String(decoding: bytes[start..<position], as: UTF8.self)
+                let text = text(from: start, isEncoded: limits.isTolerant && isBeyondASCII(from: start))
                 position += 1
                 return text
-            case UInt8(ascii: "\\"): return try escapedString(from: start)
+            case UInt8(ascii: "\\"):
+                _ = try escapedString(from: start)
+                position -= 1
+                let text = text(from: start, isEncoded: true)
+                position += 1
+                return text
             case 0..<0x20 where !limits.isTolerant: throw .notJSON
             default: position += 1
             }
@@ -21,8 +26,10 @@ extension JSONScanner {
         throw .notJSON
     }
 
+    private func isBeyondASCII(from start: Int) -> Bool { bytes[start..<position].contains { $0 >= 0x80 } }
+
     /// Continues at the first escape of a string that starts at `start`.
-    private mutating func escapedString(from start: Int) throws(JSONFault) -> String {
+    mutating func escapedString(from start: Int) throws(JSONFault) -> String {
         var text = Array(bytes[start..<position])
         while position < bytes.count {
             let byte = bytes[position]

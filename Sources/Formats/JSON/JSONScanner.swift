@@ -11,12 +11,14 @@
 package struct JSONScanner {
     let bytes: [UInt8]
     var position = 0
+    private var document: JSONDocument
     private var depth = 0
     let limits: JSONLimits
 
-    private init(bytes: [UInt8], limits: JSONLimits) {
-        self.bytes = bytes
-        self.limits = limits
+    private init(_ document: JSONDocument) {
+        bytes = document.bytes
+        limits = document.limits
+        self.document = document
     }
 
     /// Parses the one value in the bytes; throws the first fault in document order.
@@ -26,12 +28,21 @@ package struct JSONScanner {
         // Nearly all input is ASCII and needs no `String` to be validated as UTF-8.
         guard limits.isTolerant || bytes.allSatisfy({ $0 < 0x80 }) || String(validating: bytes, as: UTF8.self) != nil
         else { throw .invalidUTF8 }
-        var scanner = JSONScanner(bytes: bytes, limits: limits)
+        guard bytes.count <= Int32.max else { throw .notJSON }
+        var scanner = JSONScanner(JSONDocument(bytes: bytes, limits: limits))
+        scanner.document.nodes.reserveCapacity(min(bytes.count / 16, 32) + 1)
         if limits.isTolerant, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { scanner.position = 3 }
-        let value = try scanner.value()
+        try scanner.value()
         scanner.skipWhitespace()
         guard scanner.position == bytes.count || limits.isTolerant else { throw .notJSON }
-        return value
+        return scanner.document.value(at: 0)
+    }
+
+    /// The string of an encoded text that was parsed before.
+    static func string(_ text: JSONDocument.Text, in document: JSONDocument) -> String {
+        var scanner = JSONScanner(document)
+        scanner.position = Int(text.start)
+        return (try? scanner.escapedString(from: Int(text.start))) ?? ""
     }
 
     /// The byte at the position, 0 at the end: no token starts with or contains that byte.
@@ -39,66 +50,72 @@ package struct JSONScanner {
         position < bytes.count ? bytes[position] : 0
     }
 
-    private mutating func value() throws(JSONFault) -> JSONValue {
+    /// Reads a value, and adds it and its parts to the document.
+    private mutating func value(named name: JSONDocument.Text? = nil) throws(JSONFault) {
         skipWhitespace()
+        let place = document.nodes.count
+        func node(_ kind: JSONDocument.Node.Kind, _ text: JSONDocument.Text = .none) -> JSONDocument.Node {
+            JSONDocument.Node(kind: kind, name: name, text: text, next: place + 1)
+        }
         switch next {
-        case UInt8(ascii: "{"): return .object(try object())
-        case UInt8(ascii: "["): return .array(try array())
-        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "{"):
+            document.nodes.append(node(.object))
+            try object(at: place)
+        case UInt8(ascii: "["):
+            document.nodes.append(node(.array))
+            try array()
+        case UInt8(ascii: "\""): document.nodes.append(node(.string, try string()))
         case UInt8(ascii: "t"):
             try literal("true")
-            return .bool(true)
+            document.nodes.append(node(.bool(true)))
         case UInt8(ascii: "f"):
             try literal("false")
-            return .bool(false)
+            document.nodes.append(node(.bool(false)))
         case UInt8(ascii: "n"):
             try literal("null")
-            return .null
-        default: return .number(try number())
+            document.nodes.append(node(.null))
+        default: document.nodes.append(node(.number, try number()))
         }
+        document.nodes[place].next = document.nodes.count
     }
 
-    private mutating func object() throws(JSONFault) -> JSONObject {
+    private mutating func object(at place: Int) throws(JSONFault) {
         try enter()
-        var members: [JSONMember] = []
         if take(UInt8(ascii: "}")) {
             depth -= 1
-            return JSONObject(members: members)
+            return
         }
         var names = JSONNames()
-        members.reserveCapacity(8)
         repeat {
             skipWhitespace()
             if limits.isTolerant, next == UInt8(ascii: "}") { break }
             guard next == UInt8(ascii: "\"") else { throw .notJSON }
             let name = try string()
-            let isNew = names.insert(name, after: members)
+            let isNew = isNew(name, in: place, &names)
             guard isNew || limits.isTolerant else { throw .duplicateKey }
             guard take(UInt8(ascii: ":")) else { throw .notJSON }
-            let member = JSONMember(name: name, value: try value())
+            let member = document.nodes.count
+            try value(named: name)
             // If duplicate names are tolerated, the first one counts.
-            if isNew { members.append(member) }
+            if !isNew { document.nodes.removeSubrange(member...) }
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "}")) else { throw .notJSON }
         depth -= 1
-        return JSONObject(members: members)
     }
 
-    private mutating func array() throws(JSONFault) -> [JSONValue] {
+    private mutating func array() throws(JSONFault) {
         try enter()
-        var elements: [JSONValue] = []
         if take(UInt8(ascii: "]")) {
             depth -= 1
-            return elements
+            return
         }
         repeat {
             skipWhitespace()
             if limits.isTolerant, next == UInt8(ascii: "]") { break }
-            elements.append(try value())
+            try value()
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "]")) else { throw .notJSON }
         depth -= 1
-        return elements
     }
 
     /// Skips an opening bracket and enters its level.
@@ -124,7 +141,7 @@ package struct JSONScanner {
         position = end
     }
 
-    private mutating func number() throws(JSONFault) -> JSONNumber {
+    private mutating func number() throws(JSONFault) -> JSONDocument.Text {
         let start = position
         if limits.isTolerant { return try anyNumber() }
         var isInteger = true
@@ -141,24 +158,28 @@ package struct JSONScanner {
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
             try digits()
         }
-        let number = JSONNumber(literal: String(decoding: bytes[start..<position], as: UTF8.self))
-        if isInteger {
-            // Eighteen digits always fit in 64 bits.
-            guard position - start <= 18 || number.int64 != nil else { throw .numberOutOfRange }
-        } else {
-            guard let double = number.double, double.isFinite else { throw .numberOutOfRange }
-        }
-        return number
+        let text = text(from: start)
+        // Eighteen digits always fit in 64 bits.
+        if isInteger, position - start <= 18 { return text }
+        let number = JSONNumber(literal: document.string(text))
+        let isInRange = isInteger ? number.int64 != nil : number.double?.isFinite == true
+        guard isInRange else { throw .numberOutOfRange }
+        return text
     }
 
     /// A number of any size and spelling, such as `+1`, `007` or `NaN`: a bare word.
-    private mutating func anyNumber() throws(JSONFault) -> JSONNumber {
+    private mutating func anyNumber() throws(JSONFault) -> JSONDocument.Text {
         let start = position
         while next.isASCIILetterOrDigit || [UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: ".")].contains(next) {
             position += 1
         }
         guard position > start else { throw .notJSON }
-        return JSONNumber(literal: String(decoding: bytes[start..<position], as: UTF8.self))
+        return text(from: start)
+    }
+
+    /// The bytes up to the position.
+    func text(from start: Int, isEncoded: Bool = false) -> JSONDocument.Text {
+        JSONDocument.Text(start: UInt32(start), end: UInt32(position), isEncoded: isEncoded)
     }
 
     private mutating func digits() throws(JSONFault) {
@@ -192,22 +213,30 @@ package struct JSONScanner {
     }
 }
 
-/// The names in an object so far, to find duplicates.
-///
-/// The first few names are compared one by one; beyond that, a set keeps an object with ten thousand names linear.
-private struct JSONNames {
-    private static let comparedOneByOne = 16
-    private var seen: Set<[UInt8]> = []
+// The names in an object, to find duplicates.
+extension JSONScanner {
+    /// The names of an object with many of them.
+    private struct JSONNames {
+        var count = 0
+        var seen: Set<[UInt8]> = []
+    }
 
-    /// Adds a name to those of the members; false if it is a duplicate.
-    mutating func insert(_ name: String, after members: [JSONMember]) -> Bool {
-        if members.count < Self.comparedOneByOne {
-            for member in members where member.name.hasSameBytes(as: name) { return false }
-            return true
+    /// The first few names are compared one by one; beyond that, a set keeps an object with ten thousand names linear.
+    private static let comparedOneByOne = 16
+
+    /// False if a name is a duplicate in the object at a place.
+    private mutating func isNew(_ name: JSONDocument.Text, in place: Int, _ names: inout JSONNames) -> Bool {
+        if names.count < Self.comparedOneByOne {
+            var member = place + 1
+            while member < document.nodes.count {
+                if let other = document.nodes[member].name, document.areEqual(name, other) { return false }
+                member = document.nodes[member].next
+            }
+        } else {
+            if names.seen.isEmpty { names.seen = Set(document.names(after: place)) }
+            guard names.seen.insert(Array(document.string(name).utf8)).inserted else { return false }
         }
-        if seen.isEmpty {
-            for member in members { seen.insert(Array(member.name.utf8)) }
-        }
-        return seen.insert(Array(name.utf8)).inserted
+        names.count += 1
+        return true
     }
 }

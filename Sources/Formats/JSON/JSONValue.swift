@@ -27,19 +27,51 @@ package enum JSONValue: Sendable {
 }
 
 /// A JSON object: its members in document order, each name once.
+///
+/// One of a document is a place in it, so that only the members that somebody reads cost memory.
 package struct JSONObject: Sendable {
-    package let members: [JSONMember]
+    private enum Content: Sendable {
+        case members([JSONMember])
+        case place(JSONDocument, Int)
+    }
+
+    private let content: Content
 
     package init(members: [JSONMember]) {
-        self.members = members
+        content = .members(members)
+    }
+
+    init(_ document: JSONDocument, at place: Int) {
+        content = .place(document, place)
+    }
+
+    package var members: [JSONMember] {
+        switch content {
+        case .members(let members): members
+        case .place(let document, let place):
+            document.parts(of: place).map { JSONMember(name: document.name(at: $0), value: document.value(at: $0)) }
+        }
     }
 
     /// The value of the member with exactly these UTF-8 bytes as its name.
     ///
     /// `String`'s own equality would also match canonically equivalent texts.
     package subscript(name: String) -> JSONValue? {
-        for member in members where member.name.hasSameBytes(as: name) { return member.value }
-        return nil
+        switch content {
+        case .members(let members): members.first { $0.name.hasSameBytes(as: name) }?.value
+        case .place(let document, let place): document.member(name, of: place).map { document.value(at: $0) }
+        }
+    }
+
+    /// False if the member with this name is there, and is neither a string nor null.
+    package func isTextOrAbsent(_ name: String) -> Bool {
+        if case .place(let document, let place) = content {
+            return document.member(name, of: place).map(document.isTextOrNull) ?? true
+        }
+        switch self[name] {
+        case nil, .null, .string: return true
+        default: return false
+        }
     }
 
     /// The string of the member with this name; nil if it is absent or no string.

@@ -114,10 +114,16 @@ package struct JSONWriter: Sendable {
 
     /// Appends a string literal; runs without escapes are copied at once.
     fileprivate mutating func quoted(_ text: String) {
+        // Nearly every text has its bytes in one piece.
+        if text.utf8.withContiguousStorageIfAvailable({ quoted($0) }) == nil {
+            var text = text
+            text.withUTF8 { quoted($0) }
+        }
+    }
+
+    private mutating func quoted(_ source: UnsafeBufferPointer<UInt8>) {
         bytes.append(UInt8(ascii: "\""))
-        var text = text
-        text.withUTF8 { source in
-            guard Self.mayNeedEscape(source) else { return bytes.append(contentsOf: source) }
+        if Self.mayNeedEscape(source) {
             var start = 0
             var index = 0
             while index < source.count {
@@ -132,8 +138,27 @@ package struct JSONWriter: Sendable {
                 start = index
             }
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: source[start..<source.count]))
+        } else {
+            bytes.append(contentsOf: source)
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Appends a string literal of characters that need no escape.
+    fileprivate mutating func quoted(_ write: (inout [UInt8]) -> Void) {
+        bytes.append(UInt8(ascii: "\""))
+        write(&bytes)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    fileprivate mutating func decimal(_ number: Int64) {
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        var unit: UInt64 = 1
+        while number.magnitude / unit >= 10 { unit *= 10 }
+        while unit > 0 {
+            bytes.append(UInt8(ascii: "0") + UInt8(number.magnitude / unit % 10))
+            unit /= 10
+        }
     }
 
     /// False for nearly every text; without a branch for each byte, so that the compiler vectorizes the loop.
@@ -191,19 +216,19 @@ extension Bool: JSONScalar {
 
 extension Int: JSONScalar {
     package func write(to writer: inout JSONWriter) {
-        writer.raw(description)
+        writer.decimal(Int64(self))
     }
 }
 
 extension Int32: JSONScalar {
     package func write(to writer: inout JSONWriter) {
-        writer.raw(description)
+        writer.decimal(Int64(self))
     }
 }
 
 extension Int64: JSONScalar {
     package func write(to writer: inout JSONWriter) {
-        writer.raw(description)
+        writer.decimal(self)
     }
 }
 
@@ -211,5 +236,37 @@ extension Double: JSONScalar {
     /// Appends the shortest decimal that parses to this number; `null` for infinity and NaN.
     package func write(to writer: inout JSONWriter) {
         writer.raw(isFinite ? description : "null")
+    }
+}
+
+/// A time as `rfc3339` spells it.
+extension Timestamp: JSONScalar {
+    package func write(to writer: inout JSONWriter) {
+        writer.quoted(appendRFC3339)
+    }
+}
+
+/// An id as its `description` spells it.
+extension UUIDValue: JSONScalar {
+    package func write(to writer: inout JSONWriter) {
+        writer.quoted(append)
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+package struct HexadecimalBytes: JSONScalar {
+    private let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.quoted { text in
+            for byte in bytes {
+                text.append(Hexadecimal.digits[Int(byte >> 4)])
+                text.append(Hexadecimal.digits[Int(byte & 15)])
+            }
+        }
     }
 }

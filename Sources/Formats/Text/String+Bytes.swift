@@ -57,10 +57,10 @@ package struct FieldJoiner: Sendable {
     }
 
     package mutating func append(_ text: String) {
-        var text = text
-        text.withUTF8 { bytes in
-            appendLength(bytes.count)
-            append(UnsafeRawBufferPointer(bytes))
+        appendLength(text.utf8.count)
+        // Nearly every text has its bytes in one piece.
+        if text.utf8.withContiguousStorageIfAvailable({ append(UnsafeRawBufferPointer($0)) }) == nil {
+            Array(text.utf8).withUnsafeBytes { append($0) }
         }
     }
 

@@ -47,14 +47,23 @@ extension Timestamp {
     ///
     /// Always 24 characters: microseconds are truncated, and times outside the years 0001 to 9999 are written as the
     /// nearest one inside.
-    package var rfc3339: String {
+    package var rfc3339: String { String(decoding: rfc3339Bytes, as: UTF8.self) }
+
+    /// The bytes of `rfc3339`.
+    package var rfc3339Bytes: [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(24)
+        appendRFC3339(to: &text)
+        return text
+    }
+
+    /// Appends the bytes of `rfc3339`.
+    func appendRFC3339(to text: inout [UInt8]) {
         let time = min(max(self, Self.writable.lowerBound), Self.writable.upperBound)
         let milliseconds = CalendarDate.floorQuotient(time.microseconds, 1000)
         let days = CalendarDate.floorQuotient(milliseconds, 86_400_000)
         let rest = milliseconds - days * 86_400_000
         let date = CalendarDate(daysSinceEpoch: days)
-        var text: [UInt8] = []
-        text.reserveCapacity(24)
         Self.append(date.year, digits: 4, then: "-", to: &text)
         Self.append(date.month, digits: 2, then: "-", to: &text)
         Self.append(date.day, digits: 2, then: "T", to: &text)
@@ -62,7 +71,6 @@ extension Timestamp {
         Self.append(rest / 60_000 % 60, digits: 2, then: ":", to: &text)
         Self.append(rest / 1000 % 60, digits: 2, then: ".", to: &text)
         Self.append(rest % 1000, digits: 3, then: "Z", to: &text)
-        return String(decoding: text, as: UTF8.self)
     }
 
     /// From 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999Z.

@@ -81,6 +81,19 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         }
     }
 
+    /// Appends the 36 bytes of `description`.
+    package func append(to text: inout [UInt8]) {
+        var rest = value
+        for place in 0..<36 {
+            if Self.isHyphen(at: place) {
+                text.append(UInt8(ascii: "-"))
+            } else {
+                text.append(Hexadecimal.digits[Int(truncatingIfNeeded: rest >> 124)])
+                rest <<= 4
+            }
+        }
+    }
+
     package static func < (left: UUIDValue, right: UUIDValue) -> Bool {
         left.value < right.value
     }

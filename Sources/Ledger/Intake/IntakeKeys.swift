@@ -52,7 +52,7 @@ package struct IntakeKeys: Sendable {
             } else if requests[candidate.key] == nil {
                 requests[candidate.key] = candidate
             }
-            for passed in isTooLate ? [] : candidate.possibleOutcomes {
+            for passed in isTooLate ? UpToTwo() : candidate.possibleOutcomes {
                 slots.insert(passed.slot)
                 guard passed.testNumber == nil else { continue }
                 windows.formUnion(passed.limits.lazy.filter { $0.scope != .recipient })

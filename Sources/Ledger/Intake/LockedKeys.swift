@@ -35,7 +35,7 @@ struct LockedKeys: Sendable {
         var slots = Set<SlotKey>()
         return candidates.filter { candidate in
             let isTooLate = rules.isTooLate(candidate, at: now)
-            let passed = isTooLate ? [] : candidate.possibleOutcomes
+            let passed = isTooLate ? UpToTwo() : candidate.possibleOutcomes
             let isBehind = keys.contains(candidate.key) || passed.contains { slots.contains($0.slot) }
             let needsLocked =
                 isTooLate ? holders[candidate.key.digest.value] == Self.inserting : needsHeld(candidate.key, passed)
@@ -46,7 +46,7 @@ struct LockedKeys: Sendable {
         }
     }
 
-    private func needsHeld(_ key: RequestKey, _ passed: [Screening.Passed]) -> Bool {
+    private func needsHeld(_ key: RequestKey, _ passed: UpToTwo<Screening.Passed>) -> Bool {
         holders[key.digest.value] != nil
             || passed.contains { passed in
                 holders[passed.slot.person.digest.value] != nil

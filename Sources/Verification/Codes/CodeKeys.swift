@@ -25,12 +25,12 @@ package struct CodeKeys: Sendable {
         recipient.fingerprint(key: fingerprint.active)
     }
 
-    /// The keyed fingerprint of an IP address's network: HMAC-SHA-256 over `"ip" ‖ network`.
-    package func fingerprint(of address: IPAddress) -> [UInt8] {
+    /// The keyed digest of an IP address's network: the first 16 bytes of HMAC-SHA-256 over `"ip" ‖ network`.
+    package func digest(of address: IPAddress) -> UUIDValue {
         var fields = FieldJoiner()
         fields.append("ip")
         fields.append(address.network)
-        return fingerprint.active.authenticate(fields)
+        return fingerprint.active.digest(fields)
     }
 
     /// The keyed digest of a payload, which detects another payload under the same request id.
@@ -146,7 +146,9 @@ package enum RecipientSeal {
         using generator: inout some RandomNumberGenerator
     ) -> [UInt8]? {
         let words = (generator.next(), generator.next())
-        let random = withUnsafeBytes(of: words) { try? AES.GCM.Nonce(data: UnsafeRawBufferPointer(rebasing: $0[..<12])) }
+        let random = withUnsafeBytes(of: words) { words in
+            try? AES.GCM.Nonce(data: UnsafeRawBufferPointer(rebasing: words[..<12]))
+        }
         guard let nonce = random else { return nil }
         return (try? AES.GCM.seal(bytes, using: key.symmetric, nonce: nonce, authenticating: context))?.combined.map {
             Array($0)

@@ -8,12 +8,10 @@ extension DeliveryEvent {
     /// `appendedAt` is the append time of the request's record, if known.
     func record(source: String, appendedAt: Timestamp? = nil) -> OutboxRecord {
         guard let verification else { preconditionFailure("an event without a verification needs its record") }
-        let id = verification.id.description
         return record(
             stream: verification.id.uuid,
-            named: id,
             sequence: verification.sequence,
-            subject: id,
+            key: verification.id.uuid.text,
             source: source,
             appendedAt: appendedAt
         )
@@ -30,9 +28,8 @@ extension DeliveryEvent {
         let stream = UUIDValue.digest(of: fields, and: inbound)
         return record(
             stream: stream,
-            named: stream.description,
             sequence: 1,
-            subject: description.requestID,
+            key: Array(description.requestID.utf8),
             source: source,
             appendedAt: inbound.timestamp
         )
@@ -40,19 +37,17 @@ extension DeliveryEvent {
 
     private func record(
         stream: UUIDValue,
-        named name: String,
         sequence: Int32,
-        subject: String,
+        key: [UInt8],
         source: String,
         appendedAt: Timestamp?
     ) -> OutboxRecord {
-        let key = Array(subject.utf8)
         var headers = [
             Self.specificationVersion,
-            RecordField("ce_id", "\(name)-\(sequence)"),
+            RecordField(name: "ce_id", value: stream.text(with: sequence)),
             RecordField("ce_source", source),
             Self.eventType,
-            RecordField("ce_time", occurredAt.rfc3339),
+            RecordField(name: "ce_time", value: occurredAt.rfc3339Bytes),
             RecordField(name: "ce_subject", value: key),
             RecordField("ce_requestid", description.requestID),
             Self.contentType,
@@ -110,6 +105,24 @@ extension OutboxRecord {
 }
 
 extension UUIDValue {
+    /// The bytes of `description`.
+    fileprivate var text: [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        append(to: &text)
+        return text
+    }
+
+    /// The bytes of `description`, a hyphen and a number.
+    fileprivate func text(with number: Int32) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(48)
+        append(to: &text)
+        text.append(UInt8(ascii: "-"))
+        text.append(contentsOf: String(number).utf8)
+        return text
+    }
+
     /// A UUIDv8 (RFC 9562) from a digest of fields and a record's place.
     static func digest(of fields: FieldJoiner, and record: InboundRecord) -> UUIDValue {
         var fields = fields
@@ -128,7 +141,7 @@ extension DeliveryEvent {
     package var json: [UInt8] {
         var writer = JSONWriter(reserving: 768)
         writer.object { event in
-            event.member("verificationId", ifPresent: verification?.id.description)
+            event.member("verificationId", ifPresent: verification?.id.uuid)
             event.member("requestId", description.requestID)
             event.member("tenant", description.tenant)
             event.member("channel", ifPresent: description.channel?.rawValue)
@@ -138,7 +151,7 @@ extension DeliveryEvent {
             event.member("status", status.rawValue)
             event.member("reason", ifPresent: reason?.word)
             event.member("originalReason", ifPresent: originalReason)
-            event.member("retryAfter", ifPresent: retryAfter?.rfc3339)
+            event.member("retryAfter", ifPresent: retryAfter)
             event.member("rule", ifPresent: rule)
             event.member("field", ifPresent: field)
             writeRecipient(&event)
@@ -147,7 +160,7 @@ extension DeliveryEvent {
             writeVerification(&event)
             event.member("fictional", verification?.isFictional ?? false)
             event.member("policyVersion", policyVersion)
-            event.member("occurredAt", occurredAt.rfc3339)
+            event.member("occurredAt", occurredAt)
         }
         return writer.bytes
     }
@@ -157,14 +170,14 @@ extension DeliveryEvent {
         event.object("recipient") { recipient in
             recipient.member("masked", ifPresent: description.masked)
             recipient.member("region", ifPresent: description.region?.code)
-            recipient.member("fingerprint", ifPresent: description.fingerprint.map(hexadecimal))
+            recipient.member("fingerprint", ifPresent: description.fingerprint.map { HexadecimalBytes($0) })
         }
     }
 
     private func writeSend(_ event: inout JSONWriter) {
         guard let send else { return }
         event.object("send") { writer in
-            writer.member("id", send.id.description)
+            writer.member("id", send.id.uuid)
             writer.member("number", Int(send.number))
             writer.member("max", Int(send.max))
             writer.member("provider", ifPresent: send.provider)
@@ -189,8 +202,8 @@ extension DeliveryEvent {
             code.member("length", ifPresent: verification.codeLength.map { Int($0) })
             code.member("generation", verification.generation)
         }
-        event.member("resendAfter", verification.resendAfter.rfc3339)
-        event.member("expiresAt", verification.expiresAt.rfc3339)
+        event.member("resendAfter", verification.resendAfter)
+        event.member("expiresAt", verification.expiresAt)
         event.member("sendsLeft", Int(verification.sendsLeft))
     }
 }

@@ -34,7 +34,7 @@ package final class Candidate: Sendable {
     package let sendID: SendID
 
     /// The values for the later rules at every possible decision time: their rows are locked and read.
-    package let possibleOutcomes: [Screening.Passed]
+    package let possibleOutcomes: UpToTwo<Screening.Passed>
 
     package init(
         record: InboundRecord,
@@ -54,7 +54,7 @@ package final class Candidate: Sendable {
         if case .request(_, let screening) = content {
             possibleOutcomes = screening.possibleOutcomes
         } else {
-            possibleOutcomes = []
+            possibleOutcomes = UpToTwo()
         }
     }
 

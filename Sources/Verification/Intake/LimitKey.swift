@@ -27,6 +27,11 @@ package struct LimitKey: Sendable, Hashable, Comparable {
         self.init(scope: owner.scope, digest: UUIDValue(value << 48 | owner.digest))
     }
 
+    /// Creates a key from the first 16 bytes of a fingerprint.
+    init(_ owner: LimitOwner, _ fingerprint: UUIDValue) {
+        self.init(scope: owner.scope, digest: UUIDValue(fingerprint.value & ~0xffff_ffff_ffff | owner.digest))
+    }
+
     package init(scope: Scope, digest: UUIDValue) {
         self.scope = scope
         self.digest = digest

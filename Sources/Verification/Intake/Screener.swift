@@ -121,15 +121,13 @@ package struct Screener: Sendable {
             fingerprint: fingerprint,
             owners.recipient
         )
-        var limits: [LimitKey] = []
-        limits.reserveCapacity(2)
         // A window that no limit counts gets no row: other batches would wait for its lock.
-        if testNumber == nil, !tenant.limits.perRecipient.isEmpty {
-            limits.append(slot.person)
-        }
-        if testNumber == nil, !tenant.limits.perIP.isEmpty, let ip = request.client?.ip {
-            limits.append(LimitKey(owners.ip, keys.fingerprint(of: ip)))
-        }
+        let isCounted = testNumber == nil
+        let ip = isCounted && !tenant.limits.perIP.isEmpty ? request.client?.ip : nil
+        let limits = UpToTwo(
+            isCounted && !tenant.limits.perRecipient.isEmpty ? slot.person : nil,
+            ip.map { LimitKey(owners.ip, keys.digest(of: $0)) }
+        )
         return Screening.Passed(
             slot: slot,
             region: facts?.region,

@@ -16,11 +16,11 @@ package enum Screening: Sendable {
     }
 
     /// The values for the later rules at every possible decision time.
-    var possibleOutcomes: [Passed] {
+    var possibleOutcomes: UpToTwo<Passed> {
         switch self {
-        case .refused: []
-        case .passed(let passed): [passed]
-        case .testNumber(let passed, _, let then): [passed] + then.possibleOutcomes
+        case .refused: UpToTwo()
+        case .passed(let passed): UpToTwo(passed)
+        case .testNumber(let passed, _, let then): UpToTwo(passed, then.possibleOutcomes.first)
         }
     }
 
@@ -38,7 +38,7 @@ package enum Screening: Sendable {
         package let tenant: TenantPolicy
 
         /// The windows that count the request: its recipient's, and its IP address's if there is one.
-        package let limits: [LimitKey]
+        package let limits: UpToTwo<LimitKey>
 
         /// Set for a test number: it gets a fixed code, no message, and no limits.
         package let testNumber: TestNumber?
@@ -56,7 +56,7 @@ package enum Screening: Sendable {
             slot: SlotKey,
             region: Region?,
             tenant: TenantPolicy,
-            limits: [LimitKey],
+            limits: UpToTwo<LimitKey>,
             testNumber: TestNumber? = nil,
             notes: [String] = [],
             brakeKeys: BrakeKeys? = nil,

@@ -11,10 +11,12 @@ package struct RequestClient: Sendable, Hashable, Redacted {
 
     package var description: String { "client" }
 
+    private static let unused = ["deviceId", "appId", "userAgent"]
+
     init(_ fields: RequestFields, _ unread: inout [String]) {
         ip = fields.hint("ip", &unread) { IPAddress(peer: $0) }
         platform = fields.hint("platform", &unread) { ClientPlatform(rawValue: $0.lowercased()) }
-        for name in ["deviceId", "appId", "userAgent"] { _ = fields.hint(name, &unread) { $0 } }
+        for name in Self.unused { fields.checkHint(name, &unread) }
     }
 }
 

@@ -48,6 +48,11 @@ struct RequestFields {
         return nil
     }
 
+    /// Adds an optional text that nobody reads to `unread` if it is no text.
+    func checkHint(_ name: String, _ unread: inout [String]) {
+        if !object.isTextOrAbsent(name) { unread.append(path + name) }
+    }
+
     /// An object of hints; any other value is left out and its path added to `unread`.
     func hints(_ name: String, _ unread: inout [String]) -> RequestFields? {
         do {

@@ -38,13 +38,13 @@ struct MicroCommand: ParsableCommand {
 
     /// Maximum counts of a step per request, slightly above the actual numbers.
     private static let gates: [Step: Counts] = [
-        .number: Counts(allocations: 0, retains: 1000),
-        .decode: Counts(allocations: 33, retains: 1000),
-        .decide: Counts(allocations: 28, retains: 1000),
-        .sign: Counts(allocations: 12, retains: 1000),
-        .render: Counts(allocations: 5, retains: 1000),
-        .settle: Counts(allocations: 22, retains: 1000),
-        .encode: Counts(allocations: 1, retains: 1000),
+        .number: Counts(allocations: 0, retains: 6),
+        .decode: Counts(allocations: 14, retains: 116),
+        .decide: Counts(allocations: 21, retains: 104),
+        .sign: Counts(allocations: 8, retains: 20),
+        .render: Counts(allocations: 4, retains: 40),
+        .settle: Counts(allocations: 9, retains: 59),
+        .encode: Counts(allocations: 1, retains: 90),
     ]
 
     func run() throws {
