@@ -48,16 +48,13 @@ enum BudgetsReader {
 
     static func read(_ value: YAMLValue, prices: PriceTable?) -> [Budget] {
         let elements = value.list(of: "budgets") ?? []
-        guard let prices else {
-            if !elements.isEmpty {
-                let example = "`prices: { currency: USD, list: [{ provider: main, price: 0.08 }] }`"
-                value.fault("needs prices; add \(example) beside tenants")
-            }
-            return []
+        if prices == nil, !elements.isEmpty {
+            let example = "`prices: { currency: USD, list: [{ provider: main, price: 0.08 }] }`"
+            value.fault("needs prices; add \(example) beside tenants")
         }
         var budgets: [Budget] = []
         for element in elements {
-            guard let budget = budget(element, prices) else { continue }
+            guard let budget = budget(element, currency: prices?.currency) else { continue }
             if budgets.contains(where: { $0.name == budget.name }) {
                 element.fault("is named \(budget.name) again; each budget needs a name of its own")
             }
@@ -66,32 +63,44 @@ enum BudgetsReader {
         return budgets
     }
 
-    private static func budget(_ value: YAMLValue, _ prices: PriceTable) -> Budget? {
+    private static func budget(_ value: YAMLValue, currency: String?) -> Budget? {
         guard let mapping = value.mapping(keys: keys) else { return nil }
         let name = mapping.required("name", such: "all-day")?.read(.name(upTo: 64))
         let amount = mapping.required("amount", such: "500")?.read(.budgetAmount)
         let period: Budget.Period? = mapping.required("per", such: "day")?.read(.choice)
-        guard let name, let amount, let period else { return nil }
-        var budget = Budget(name: name, amount: amount, currency: prices.currency, period: period)
-        if let currency = mapping["currency"], let text = currency.read(.currency), text != prices.currency {
-            currency.fault("is \(text), but the prices are in \(prices.currency)")
+        var budget = Budget(
+            name: name ?? "",
+            amount: amount ?? .zero,
+            currency: currency ?? "",
+            period: period ?? .day,
+            regions: set(mapping["regions"], "regions", .region),
+            channels: set(mapping["channels"], "channels", .choice),
+            purposes: set(mapping["purposes"], "purposes", .choice)
+        )
+        if let own = mapping["currency"], let text = own.read(.currency), let currency, text != currency {
+            own.fault("is \(text), but the prices are in \(currency)")
         }
         if let zone = mapping["timeZone"] {
-            if period != .month { zone.fault("is for `per: month`: hours and days are sliding") }
+            if let period, period != .month { zone.fault("is for `per: month`: hours and days are sliding") }
             budget.timeZone = zone.read(.timeZone) ?? budget.timeZone
-        }
-        budget.regions = mapping["regions"]?.list(of: "regions", .region).map(Set.init)
-        budget.channels = mapping["channels"]?.list(of: "channels", .choice).map(Set.init)
-        budget.purposes = mapping["purposes"]?.list(of: "purposes", .choice).map(Set.init)
-        for key in ["regions", "channels", "purposes"] where mapping[key]?.isEmptyList == true {
-            mapping[key]?.fault("names none; leave it out for all")
         }
         budget.warnAt = (mapping["warnAt"]?.list(of: "percentages", .integer(in: 1...100)) ?? budget.warnAt).sorted()
         if let reserve = mapping["reserve"]?.mapping(keys: ["confirmed"]) {
             budget.reserve = reserve.required("confirmed", such: "20")?.read(.integer(in: 1...90)) ?? 0
         }
         budget.mode = mapping.read("mode", .choice, default: budget.mode)
-        return budget
+        return name == nil || amount == nil || period == nil ? nil : budget
+    }
+
+    /// The values of a list that narrows a budget; nil without one.
+    private static func set<Element: Hashable>(
+        _ value: YAMLValue?,
+        _ elements: String,
+        _ rule: ValueRule<Element>
+    ) -> Set<Element>? {
+        guard let value else { return nil }
+        if value.isEmptyList { value.fault("names none; leave it out for all") }
+        return value.list(of: elements, rule).map { Set($0) }
     }
 
     /// Reports each route that may lead to a message without a price.
