@@ -12,7 +12,7 @@ struct CodeCourierSandbox: AsyncParsableCommand {
         discussion: """
             code-courier sandbox and code-courier demo call it. Nothing is sent to anybody.
             """,
-        subcommands: [ServeCommand.self, DemoCommand.self]
+        subcommands: [ServeCommand.self, AttackCommand.self, DemoCommand.self]
     )
 }
 

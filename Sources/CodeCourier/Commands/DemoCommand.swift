@@ -39,6 +39,9 @@ struct SandboxCommand: ParsableCommand {
             or a mail server. Nothing is sent to anybody. Ctrl-C ends it.
 
               code-courier sandbox --port 8025 --smtp-port 2525
+              code-courier sandbox attack --kind prefix --rate 10
+
+            attack requests codes that nobody types in: see brake and budgets at work.
 
             It is a part of code-courier-sandbox, which stands beside this program where
             both were built, and in no image of a worker.
@@ -49,7 +52,7 @@ struct SandboxCommand: ParsableCommand {
     var arguments: [String] = []
 
     func run() throws {
-        try SandboxProgram.take(over: ["serve"] + arguments)
+        try SandboxProgram.take(over: arguments.first == "attack" ? arguments : ["serve"] + arguments)
     }
 }
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// The requests of an attack, with numbers that are kept for fiction and addresses that are kept for documentation.
+package struct AttackPlan {
+    package enum Kind: String, Sendable, CaseIterable {
+        case prefix, ip, spread
+    }
+
+    private let kind: Kind
+    private let tenant: String
+    private var numbers: [String]
+    private var place = 0
+
+    /// Some area codes of the US: in each, the numbers 555 0100 to 0199 belong to nobody.
+    private static let areas = [
+        201, 202, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218, 301, 302, 303, 304, 305, 307, 308,
+        309,
+        310, 312, 313, 314, 315, 316, 317, 318, 401, 402, 404, 405, 406, 408, 409, 410, 412, 501, 502, 503, 504, 505,
+        507,
+        508, 509, 510, 512,
+    ]
+
+    package init(_ kind: Kind, tenant: String) {
+        self.kind = kind
+        self.tenant = tenant
+        let numbers =
+            switch kind {
+            case .prefix: Self.numbers(in: Self.areas[0])
+            case .ip, .spread: Self.areas.flatMap(Self.numbers)
+            }
+        self.numbers = numbers.shuffled()
+    }
+
+    private static func numbers(in area: Int) -> [String] {
+        (0..<100).map { "+1\(area)55501\($0 < 10 ? "0" : "")\($0)" }
+    }
+
+    /// The next request as JSON, and its number; after the last number the first one comes again.
+    package mutating func next() -> (number: String, request: [UInt8]) {
+        let number = numbers[place % numbers.count]
+        place += 1
+        let request = Request(
+            requestId: "attack-\(UUID().uuidString)",
+            tenant: tenant,
+            recipient: .init(phoneNumber: number),
+            client: .init(ip: address)
+        )
+        // It has texts only, which can always be encoded.
+        return (number, (try? JSONEncoder().encode(request)).map { Array($0) } ?? [])
+    }
+
+    private struct Request: Encodable {
+        struct Recipient: Encodable {
+            let phoneNumber: String
+        }
+
+        struct Client: Encodable {
+            let ip: String
+        }
+
+        let requestId: String
+        let tenant: String
+        var purpose = "sign_in"
+        let recipient: Recipient
+        let client: Client
+    }
+
+    private var address: String {
+        if kind == .ip { return "203.0.113.7" }
+        let groups = (0..<2).map { _ in String(UInt16.random(in: 1...UInt16.max), radix: 16) }
+        return "2001:db8:\(groups.joined(separator: ":"))::1"
+    }
+
+    /// True if every broker of a list is on this machine.
+    package static func isLocal(_ servers: String) -> Bool {
+        let hosts = servers.split(separator: ",").map { $0.drop { $0 == " " } }
+        let local = /(127\.\d+\.\d+\.\d+|localhost|\[::1\]):\d+/
+        return !hosts.isEmpty && hosts.allSatisfy { $0.wholeMatch(of: local) != nil }
+    }
+}
