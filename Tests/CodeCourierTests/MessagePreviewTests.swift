@@ -43,6 +43,16 @@ struct MessagePreviewTests {
         }
     }
 
+    @Test func `a mail shows the link as a person gets it`() throws {
+        let mail = try #require(preview(languages: ["de"], domain: "shop.example").emails().first)
+        let link = try #require(
+            mail.text.firstMatch(of: /https:\/\/shop\.example\/__\/auth\/links\?mode=signIn&oobCode=[\w-]{43}&/)
+        )
+        #expect(
+            mail.text[link.range.upperBound...].contains("&lang=de&continueUrl=https%3A%2F%2Fshop.example%2Fwelcome")
+        )
+    }
+
     @Test func `each variant has a row with its size`() {
         let table = preview(languages: ["de-AT", "ru"]).textMessages()
         #expect(table.isCheap)

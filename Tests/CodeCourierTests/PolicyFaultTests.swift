@@ -121,6 +121,9 @@ struct PolicyFaultTests {
         ),
         ("appName: Acme", "appname: Acme", "5: tenants.default.appname: is not a known key; did you mean appName?"),
         ("Language: en", "Language: english-", "6: tenants.default.defaultLanguage: must be a language tag"),
+        (links, "emailLinks: { path: auth }", "21: tenants.default.emailLinks.path: must be a path such as /auth"),
+        (links, "emailLinks: { path: /a//b }", "21: tenants.default.emailLinks.path: must be a path such as /auth"),
+        (links, "emailLinks: { path: \"/a?b\" }", "21: tenants.default.emailLinks.path: must be a path such as /auth"),
         (
             "FR, IN]", "FR, IN, ZZ]",
             "8: tenants.default.regions.allowlistOnly.allowedRegions[5]: must be a region's two"

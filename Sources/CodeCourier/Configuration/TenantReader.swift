@@ -72,12 +72,13 @@ struct TenantReader {
 
     private func emailLinks() -> EmailLinkPolicy {
         var policy = EmailLinkPolicy()
-        guard let mapping = mapping["emailLinks"]?.mapping(keys: ["authorizedDomains", "validity"]) else {
+        guard let mapping = mapping["emailLinks"]?.mapping(keys: ["authorizedDomains", "validity", "path"]) else {
             return policy
         }
         let bounds = Duration.seconds(1)...Duration.seconds(86_400)
         policy.validity = mapping.read("validity", .duration(in: bounds), default: policy.validity)
         policy.authorizedDomains = mapping.distinct("authorizedDomains", "a domain", of: "host names", .domain)
+        policy.path = mapping.read("path", .linkPath, default: policy.path)
         return policy
     }
 
@@ -116,6 +117,17 @@ extension ValueRule where Value == String {
     fileprivate static var androidAppHash: Self {
         Self(requirement: "must be 11 letters, digits, + or /, such as FA+9qCX9VSu") { text in
             RequestAutofill.isAppHash(text) ? text : nil
+        }
+    }
+}
+
+extension ValueRule where Value == String {
+    /// A path of unreserved characters of RFC 3986, section 2.3, which no mail program changes.
+    fileprivate static var linkPath: Self {
+        Self(requirement: "must be a path such as /auth/action, of letters, digits, /, -, ., _ and ~") { text in
+            let isPath = text.utf8.first == UInt8(ascii: "/") && text.utf8.count <= 200 && !text.contains("//")
+            let marks = Array("/-._~".utf8)
+            return isPath && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || marks.contains($0) } ? text : nil
         }
     }
 }

@@ -64,6 +64,23 @@ struct MessagePreview {
         )
     }
 
+    /// The link that a request with a page of this domain gets, with a token that opens nothing.
+    private func link(_ language: String) -> String? {
+        let verification = VerificationID(UUIDValue(0))
+        let key = CodeKeys.throwAway().code.active
+        return RequestActionCode(json: #"{"url":"https://\#(domain)/welcome"}"#).flatMap { actionCode in
+            ActionLink(
+                token: DerivedSecret(.link, verification: verification, generation: 1, key: key),
+                verification: verification,
+                tenant: "default",
+                purpose: .signIn,
+                language: language,
+                actionCode: actionCode,
+                path: tenant.emailLinks.path
+            )?.url
+        }
+    }
+
     /// The subject and the parts in each language; the code is included only when it lives long enough.
     func emails() -> [(subject: String, text: String, html: String)] {
         languages.map { language in
@@ -71,7 +88,7 @@ struct MessagePreview {
                 language: language,
                 defaultLanguage: tenant.defaultLanguage,
                 appName: appName,
-                link: hasLink ? "https://\(domain)/confirm?token=sample" : nil,
+                link: hasLink ? link(language) : nil,
                 code: tenant.sendsShortCode || !hasLink ? code : nil,
                 linkMinutes: tenant.emailLinks.validity.shownMinutes,
                 codeMinutes: (hasLink ? tenant.shortCodeValidity : tenant.code.validity).shownMinutes

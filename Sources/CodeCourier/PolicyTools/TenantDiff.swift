@@ -84,6 +84,7 @@ struct TenantDiff {
             change("code", \.code.validity) { "valid for \(DurationText.format($0))" },
             change("code", \.code.maxChecks) { "\($0) wrong guesses" },
             change("e-mail links", \.emailLinks.validity) { "valid for \(DurationText.format($0))" },
+            change("e-mail links", \.emailLinks.path) { "at \($0)" },
             change("resend windows", \.resend.windows) { $0.map(DurationText.format).joined(separator: ", ") },
             change("same code again", \.resend.sameCodeWhileLeft) { "while \(DurationText.format($0)) are left" },
         ].compactMap(\.self)

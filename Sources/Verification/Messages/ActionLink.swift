@@ -2,7 +2,7 @@
 
 import Formats
 
-/// The link in an e-mail, at the path that Firebase Authentication uses, so that apps can claim it: `/__/auth/links`.
+/// The link in an e-mail, with the parameters that Firebase Authentication uses, so that apps can claim it.
 ///
 /// The page or app behind the link requests the e-mail address, unless it remembers it, and passes address,
 /// `verificationId` and `oobCode` to the verifier, which calls `courier.check_code`; only this call uses the link up.
@@ -24,7 +24,8 @@ package struct ActionLink: Sendable, Hashable, Redacted {
         tenant: String,
         purpose: Purpose,
         language: String,
-        actionCode: RequestActionCode
+        actionCode: RequestActionCode,
+        path: String = EmailLinkPolicy.defaultPath
     ) {
         guard let target = actionCode.url else { return nil }
         let parameters: [(name: String, value: String?)] = [
@@ -42,7 +43,7 @@ package struct ActionLink: Sendable, Hashable, Redacted {
         ]
         let query = parameters.compactMap { name, value in value.map { "\(name)=\(Self.encode($0))" } }
         let origin = actionCode.linkDomain.map { "https://\($0.text)" } ?? target.origin
-        url = "\(origin)/__/auth/links?\(query.joined(separator: "&"))"
+        url = "\(origin)\(path)?\(query.joined(separator: "&"))"
     }
 
     package var description: String { "<link>" }

@@ -48,6 +48,7 @@ extension ClaimedSend {
         _ tenant: TenantPolicy?,
         _ elapsed: Duration
     ) -> EmailMessage? {
+        let link = link(at: tenant?.emailLinks.path ?? EmailLinkPolicy.defaultPath)
         guard link != nil || actionCode == nil else { return nil }
         let codeLeft = (shortCodeLeft ?? .zero) - elapsed
         let isCodeOfUse = codeLeft >= Self.shortestCodeLife

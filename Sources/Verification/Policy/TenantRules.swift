@@ -107,13 +107,24 @@ package struct AutofillPolicy: Sendable, Equatable {
     }
 }
 
-/// The allowed targets and the validity of e-mail links.
+/// The allowed targets, the path and the validity of e-mail links.
 package struct EmailLinkPolicy: Sendable, Equatable {
     package var authorizedDomains: [String]
     package var validity: Duration
 
-    package init(authorizedDomains: [String] = [], validity: Duration = .seconds(1200)) {
+    /// The path of each link on its host.
+    package var path: String
+
+    /// The path that Firebase Authentication uses, so that its apps can claim it.
+    package static let defaultPath = "/__/auth/links"
+
+    package init(
+        authorizedDomains: [String] = [],
+        validity: Duration = .seconds(1200),
+        path: String = Self.defaultPath
+    ) {
         self.authorizedDomains = authorizedDomains
         self.validity = validity
+        self.path = path
     }
 }

@@ -108,7 +108,10 @@ package final class ClaimedSend: Sendable {
     package var isRepeat: Bool { repetition != nil }
 
     /// The link to send in an e-mail; nil for a credential that is no link.
-    package var link: ActionLink? {
+    package var link: ActionLink? { link(at: EmailLinkPolicy.defaultPath) }
+
+    /// The same at the path of a policy.
+    func link(at path: String) -> ActionLink? {
         guard case .link(let token, _) = credential, let actionCode else { return nil }
         return ActionLink(
             token: token,
@@ -116,7 +119,8 @@ package final class ClaimedSend: Sendable {
             tenant: tenant,
             purpose: purpose,
             language: rendering.language,
-            actionCode: actionCode
+            actionCode: actionCode,
+            path: path
         )
     }
 }

@@ -115,6 +115,17 @@ import Verification
         #expect(claim.link?.url.contains(claim.credential.secret) == true)
     }
 
+    @Test func `a mail has its link at the policy's path`() throws {
+        var tables = DecisionTables()
+        let claim = try #require(tables.intake(.email(id: "r1", at: tables.now)).sends.first)
+        let policy = Policy.test { $0.emailLinks.path = "/auth/action" }
+        guard case .email(let mail) = claim.content(tenant: policy.tenants["default"], elapsed: .zero) else {
+            Issue.record("no mail")
+            return
+        }
+        #expect(mail.text.contains("/auth/action?mode=signIn&") && !mail.text.contains("/__/auth/links"))
+    }
+
     @Test func `without authorised domains there are no links`() throws {
         var tables = DecisionTables { $0.emailLinks.authorizedDomains = [] }
         #expect(tables.intake(.email(id: "r1", at: tables.now)).events.first?.reason == "unauthorized_domain")

@@ -20,7 +20,8 @@ import Testing
     private func made(
         _ actionCode: RequestActionCode,
         tenant: String = "default",
-        language: String = "de"
+        language: String = "de",
+        path: String = EmailLinkPolicy.defaultPath
     ) -> ActionLink? {
         ActionLink(
             token: token,
@@ -28,8 +29,15 @@ import Testing
             tenant: tenant,
             purpose: .signIn,
             language: language,
-            actionCode: actionCode
+            actionCode: actionCode,
+            path: path
         )
+    }
+
+    @Test func `a policy may put links at another path`() throws {
+        let code = try actionCode(#"{"url":"https://example.com/finish"}"#)
+        let link = try #require(made(code, path: "/auth/action"))
+        #expect(link.url.hasPrefix("https://example.com/auth/action?mode=signIn&"))
     }
 
     private func actionCode(_ json: String) throws -> RequestActionCode { try #require(RequestActionCode(json: json)) }
