@@ -66,13 +66,18 @@ import Verification
         let seed = TestSeed("concurrent rules \(workers)").seed &+ UInt64(workers)
         try await ClockedDatabase.with { clocked in
             var crowd = Crowd(clocked, seed: seed)
-            for _ in 0..<6 { try await crowd.round(workers: workers) }
-            print("concurrent rules \(workers): \(crowd.reasons)")
-            #expect(crowd.faults == [])
-            #expect(crowd.gaps == 0)
             var expected: Set = ["quota_recipient", "quota_ip", "quota_tenant", "duplicate_request", "sent"]
             // Whether a send of several workers is still open when its person asks again is a matter of their speed.
             if workers == 1 { expected.formUnion(["resend_window", "send_pending"]) }
+            // Six rounds nearly always meet every rule; a rare seed needs more.
+            var rounds = 0
+            while rounds < 6 || rounds < 30 && !expected.isSubset(of: crowd.reasons.keys) {
+                try await crowd.round(workers: workers)
+                rounds += 1
+            }
+            print("concurrent rules \(workers): \(crowd.reasons)")
+            #expect(crowd.faults == [])
+            #expect(crowd.gaps == 0)
             #expect(expected.subtracting(crowd.reasons.keys).isEmpty)
         }
     }
