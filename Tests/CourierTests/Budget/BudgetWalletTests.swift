@@ -34,6 +34,7 @@ import Verification
             try await worker.settle(events: 20)
             #expect(worker.sink.answers.count { $0 == "sent" } == 5)
             #expect(worker.sink.answers.count { $0 == "rejected budget_exhausted" } == 15)
+            #expect(worker.sink.costs == Array(repeating: "0.10 USD", count: 5))
             let line = try #require(worker.log.lines(.budgetExhausted).first)
             #expect(line.fields["budget"] == "day" && line.fields["spent"] == "0.55")
             #expect(worker.log.lines(.budgetExhausted).count == 1)

@@ -196,6 +196,16 @@ final class MemorySink: RecordSink, Service {
         }
     }
 
+    /// The costs in the published events, such as `0.10 USD`.
+    var costs: [String] {
+        state.withLock(\.published).compactMap { record in
+            guard let value = record.value, case .object(let event)? = try? JSONScanner.parse(value),
+                case .object(let cost)? = event["cost"]
+            else { return nil }
+            return [cost.text("amount"), cost.text("currency")].compactMap { $0 }.joined(separator: " ")
+        }
+    }
+
     /// The providers' error codes in the published events.
     var errorCodes: [String] {
         state.withLock(\.published).compactMap { record in
