@@ -3,7 +3,6 @@
 import Administration
 import ArgumentParser
 import Formats
-import PostgresClient
 import SettingsReading
 import Verification
 
@@ -36,20 +35,10 @@ struct BrakeCommand: AsyncParsableCommand {
     )
 }
 
-/// The options that locate the database.
-struct BrakeDatabaseOptions: ParsableArguments {
-    @OptionGroup var options: ConfigurationOptions
-
-    @Option(help: "The database as a libpq URI; default: the configuration's.")
-    var postgresURL: String?
-
-    /// Runs a body with the tables, and reports a fault of the database in one line.
-    func withDesk<Value>(_ body: (BrakeDesk) async throws -> Value) async throws -> Value {
-        let url = try options.databaseURL(or: postgresURL)
-        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier brake")
-        return try await CommandDatabase.with(configuration, role: "courier_operator") { pool in
-            try await body(BrakeDesk(pool: pool))
-        }
+extension OperatorDatabaseOptions {
+    /// Runs a body with the brake's tables.
+    func withBrake<Value>(_ body: (BrakeDesk) async throws -> Value) async throws -> Value {
+        try await withPool(for: "brake") { try await body(BrakeDesk(pool: $0)) }
     }
 }
 
@@ -69,7 +58,7 @@ struct BrakeListCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var database: BrakeDatabaseOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     @Option(help: "Only this tenant's; default: all tenants'.")
     var tenant: String?
@@ -78,7 +67,7 @@ struct BrakeListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let state = try await database.withDesk { try await $0.state(tenant: tenant) }
+        let state = try await database.withBrake { try await $0.state(tenant: tenant) }
         let output = BrakeListOutput(state: state)
         if json { printOutput(output.json) } else { printOutput(output.lines) }
     }

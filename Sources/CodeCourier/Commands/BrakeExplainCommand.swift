@@ -26,7 +26,7 @@ struct BrakeExplainCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var database: BrakeDatabaseOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     @Option(help: ArgumentHelp("The phone number in E.164 form; - asks for it.", valueName: "number"))
     var phone: String
@@ -56,7 +56,7 @@ struct BrakeExplainCommand: AsyncParsableCommand {
         }
         let keys = try database.options.read(KeySettings.readFingerprint)
         let subject = try subject(keys, policy)
-        let state = try await database.withDesk { desk in
+        let state = try await database.withBrake { desk in
             try await desk.checkKeys(keys.checkValues(as: "fingerprint"))
             return try await desk.state(tenant: tenant)
         }

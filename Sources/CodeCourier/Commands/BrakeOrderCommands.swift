@@ -8,7 +8,7 @@ import Verification
 
 /// The options that name one scope of a tenant.
 struct BrakeTargetOptions: ParsableArguments {
-    @OptionGroup var database: BrakeDatabaseOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     @Option(help: "The tenant.")
     var tenant = "default"
@@ -121,7 +121,7 @@ struct BrakeAllowCommand: AsyncParsableCommand {
     @OptionGroup var order: BrakeOrderOptions
 
     func run() async throws {
-        try await target.database.withDesk { desk in
+        try await target.database.withBrake { desk in
             try await order.place(.allow, on: try await target.target(at: desk), at: desk)
         }
     }
@@ -148,7 +148,7 @@ struct BrakeBlockCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await target.database.withDesk { desk in
+        try await target.database.withBrake { desk in
             try await order.place(.block, on: try await target.target(at: desk), at: desk)
         }
     }
@@ -169,7 +169,7 @@ struct BrakeLaunchCommand: AsyncParsableCommand {
     @Argument(help: "The region, such as BR.")
     var region: String
 
-    @OptionGroup var database: BrakeDatabaseOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     @Option(help: "The tenant.")
     var tenant = "default"
@@ -179,7 +179,7 @@ struct BrakeLaunchCommand: AsyncParsableCommand {
     func run() async throws {
         let key = BrakeKey(region: try BrakeArgument.region(region).code).value
         let target = BrakeTarget(tenant: tenant, scope: .region, key: key)
-        try await database.withDesk { try await order.place(.launch, on: target, at: $0) }
+        try await database.withBrake { try await order.place(.launch, on: target, at: $0) }
     }
 }
 
@@ -199,7 +199,7 @@ struct BrakeLiftCommand: AsyncParsableCommand {
     @OptionGroup var target: BrakeTargetOptions
 
     func run() async throws {
-        let lifted = try await target.database.withDesk { desk in
+        let lifted = try await target.database.withBrake { desk in
             try await desk.lift(try await target.target(at: desk))
         }
         printOutput(["blocks ended: \(lifted.blocks), orders taken back: \(lifted.orders)"])

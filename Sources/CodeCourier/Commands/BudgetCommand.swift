@@ -3,7 +3,6 @@
 import Administration
 import ArgumentParser
 import Formats
-import PostgresClient
 import SettingsReading
 import Verification
 
@@ -29,20 +28,10 @@ struct BudgetCommand: AsyncParsableCommand {
     )
 }
 
-/// The options that locate the budgets.
-struct BudgetOptions: ParsableArguments {
-    @OptionGroup var options: ConfigurationOptions
-
-    @Option(help: "The database as a libpq URI; default: the configuration's.")
-    var postgresURL: String?
-
-    /// Runs a body with the budgets, and reports a fault of the database in one line.
-    func withDesk<Value>(_ body: (BudgetDesk) async throws -> Value) async throws -> Value {
-        let url = try options.databaseURL(or: postgresURL)
-        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier budget")
-        return try await CommandDatabase.with(configuration, role: "courier_operator") { pool in
-            try await body(BudgetDesk(pool: pool))
-        }
+extension OperatorDatabaseOptions {
+    /// Runs a body with the budgets.
+    func withBudgets<Value>(_ body: (BudgetDesk) async throws -> Value) async throws -> Value {
+        try await withPool(for: "budget") { try await body(BudgetDesk(pool: $0)) }
     }
 }
 
@@ -60,7 +49,7 @@ struct BudgetStatusCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var budgets: BudgetOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     @Option(help: "Only this tenant's; default: all tenants'.")
     var tenant: String?
@@ -69,7 +58,7 @@ struct BudgetStatusCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let states = try await budgets.withDesk { try await $0.states(tenant: tenant) }
+        let states = try await database.withBudgets { try await $0.states(tenant: tenant) }
         let output = BudgetStatusOutput(states: states)
         if json { printOutput(output.json) } else { printOutput(output.lines) }
     }
@@ -103,7 +92,7 @@ struct BudgetRaiseCommand: AsyncParsableCommand {
     @Option(help: "Why, for those who read code-courier budget status.")
     var reason: String
 
-    @OptionGroup var budgets: BudgetOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     func validate() throws {
         guard (1...200).contains(reason.unicodeScalars.count) else {
@@ -113,7 +102,7 @@ struct BudgetRaiseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let key = BudgetKey(tenant: tenant, name: name)
-        try await budgets.withDesk { desk in
+        try await database.withBudgets { desk in
             let until = try await desk.raise(key, to: amount.money, lasting: span.duration, reason: reason)
             guard let until else { throw StartFailure.report([try await key.unknown(at: desk)]) }
             printOutput(["budget \(name) of tenant \(tenant): \(amount.money) until \(until.rfc3339)"])
@@ -138,11 +127,11 @@ struct BudgetRestoreCommand: AsyncParsableCommand {
     @Option(help: "The tenant.")
     var tenant = "default"
 
-    @OptionGroup var budgets: BudgetOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     func run() async throws {
         let key = BudgetKey(tenant: tenant, name: name)
-        let isRestored = try await budgets.withDesk { try await $0.restore(key) }
+        let isRestored = try await database.withBudgets { try await $0.restore(key) }
         printOutput([
             "budget \(name) of tenant \(tenant): \(isRestored ? "the policy's amount is in force" : "nothing to take back")"
         ])

@@ -26,3 +26,21 @@ enum CommandDatabase {
         }
     }
 }
+
+/// The options that locate the database of an operator's command.
+struct OperatorDatabaseOptions: ParsableArguments {
+    @OptionGroup var options: ConfigurationOptions
+
+    @Option(help: "The database as a libpq URI; default: the configuration's.")
+    var postgresURL: String?
+
+    /// Runs a body with a connection, which names the command; the login needs the role `courier_operator`.
+    func withPool<Value>(
+        for command: String,
+        _ body: (PostgresPool) async throws -> Value
+    ) async throws -> Value {
+        let url = try options.databaseURL(or: postgresURL)
+        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier \(command)")
+        return try await CommandDatabase.with(configuration, role: "courier_operator", body)
+    }
+}
