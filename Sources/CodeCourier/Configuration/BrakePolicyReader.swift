@@ -55,7 +55,9 @@ enum BrakePolicyReader {
     private static func readAllowed(_ mapping: YAMLMapping, _ policy: inout BrakePolicy) {
         guard let allow = mapping["allow"]?.mapping(keys: ["cidrs", "prefixes"]) else { return }
         policy.allowedNetworks = allow["cidrs"]?.list(of: "networks", .network) ?? []
-        policy.allowedPrefixes = allow["prefixes"]?.list(of: "prefixes", .numberPrefix) ?? []
+        // At least a calling code and two digits: fewer would switch the brake off for whole countries.
+        let prefix = ValueRule.numberPrefix(of: 4...15, such: "+4479110012")
+        policy.allowedPrefixes = allow["prefixes"]?.list(of: "prefixes", prefix) ?? []
     }
 }
 
@@ -76,12 +78,13 @@ extension ValueRule where Value == String {
         }
     }
 
-    /// At least a calling code and two digits: fewer would switch the brake off for whole countries.
-    fileprivate static var numberPrefix: Self {
-        Self(requirement: "must be + and 4 to 15 digits, the first not 0, such as \"+4479110012\"") { text in
+    /// The first digits of numbers, after a `+`.
+    static func numberPrefix(of count: ClosedRange<Int>, such example: String) -> Self {
+        let digits = "\(count.lowerBound) to \(count.upperBound) digits"
+        return Self(requirement: "must be + and \(digits), the first not 0, such as \"\(example)\"") { text in
             let digits = text.utf8.dropFirst()
-            let isNumber = text.utf8.first == UInt8(ascii: "+") && (4...15).contains(digits.count)
-            let isPrefix = digits.first != UInt8(ascii: "0") && digits.allSatisfy { (0x30...0x39).contains($0) }
+            let isNumber = text.utf8.first == UInt8(ascii: "+") && count.contains(digits.count)
+            let isPrefix = digits.first != UInt8(ascii: "0") && digits.allSatisfy(\.isASCIIDigit)
             return isNumber && isPrefix ? text : nil
         }
     }

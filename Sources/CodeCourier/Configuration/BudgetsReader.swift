@@ -26,7 +26,7 @@ enum PricesReader {
         let provider = name?.read(.name(upTo: 64))
         let amount = mapping.required("price", such: "0.08")?.read(.price)
         let region = mapping["region"]?.read(.region)
-        let prefix = mapping["prefix"]?.read(.pricedPrefix)
+        let prefix = mapping["prefix"]?.read(.numberPrefix(of: 1...14, such: "+9989"))
         let unit = mapping.read("per", .choice, default: PriceTable.Unit.segment)
         if mapping["region"] != nil, mapping["prefix"] != nil {
             value.fault("has a region and a prefix; keep one, the prefix is the narrower")
@@ -186,14 +186,6 @@ extension ValueRule where Value == String {
     fileprivate static var timeZone: Self {
         Self(requirement: "must be the name of a time zone, such as Europe/Berlin or UTC") { text in
             text == "UTC" || TimeZone.knownTimeZoneIdentifiers.contains(text) ? text : nil
-        }
-    }
-
-    fileprivate static var pricedPrefix: Self {
-        Self(requirement: "must be + and 1 to 14 digits, such as \"+9989\"") { text in
-            let digits = text.utf8.dropFirst()
-            guard text.utf8.first == UInt8(ascii: "+"), (1...14).contains(digits.count) else { return nil }
-            return digits.allSatisfy { (0x30...0x39).contains($0) } && digits.first != 0x30 ? text : nil
         }
     }
 }
