@@ -36,7 +36,7 @@ package struct BudgetPurse: Sendable, Equatable {
         }
     }
 
-    /// What was taken for one message.
+    /// The money that was taken for one message.
     package struct Spending: Sendable, Equatable {
         package struct Part: Sendable, Equatable {
             package let open: Money

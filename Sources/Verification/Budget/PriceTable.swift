@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
+
 /// An amount of money in millionths of a currency's unit.
 package struct Money: Sendable, Hashable, Comparable, CustomStringConvertible {
     package var micros: Int64
@@ -52,10 +54,6 @@ package struct Money: Sendable, Hashable, Comparable, CustomStringConvertible {
         let (hundreds, rest) = micros.quotientAndRemainder(dividingBy: 100)
         return Money(micros: hundreds * Int64(percent) + rest * Int64(percent) / 100)
     }
-}
-
-extension UInt8 {
-    fileprivate var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
 }
 
 /// The price of a message that left.

@@ -107,11 +107,8 @@ package final class ClaimedSend: Sendable {
     package var id: SendID { reference.id }
     package var isRepeat: Bool { repetition != nil }
 
-    /// The link to send in an e-mail; nil for a credential that is no link.
-    package var link: ActionLink? { link(at: EmailLinkPolicy.defaultPath) }
-
-    /// The same at the path of a policy.
-    func link(at path: String) -> ActionLink? {
+    /// The link to send in an e-mail, at a policy's path; nil for a credential that is no link.
+    package func link(at path: String = EmailLinkPolicy.defaultPath) -> ActionLink? {
         guard case .link(let token, _) = credential, let actionCode else { return nil }
         return ActionLink(
             token: token,

@@ -67,7 +67,7 @@ private struct DecisionPlay {
             if changes.sends.contains(where: { $0.generation > 1 }) { seen.insert("second generation") }
             for claim in changes.sends {
                 seen.insert(claim.recipient.channel.rawValue)
-                if claim.link != nil, claim.generation > 1 { seen.insert("second email") }
+                if claim.link() != nil, claim.generation > 1 { seen.insert("second email") }
             }
         }
     }

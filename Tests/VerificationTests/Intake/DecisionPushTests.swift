@@ -45,7 +45,7 @@ import Verification
         let claim = try #require(tables.intake(.push(id: "r1", at: tables.now)).sends.first)
         let row = try #require(tables.verifications.values.first)
         #expect(claim.credential.secret.utf8.count == 43)
-        #expect(claim.credential.code == nil && claim.link == nil && claim.region == nil)
+        #expect(claim.credential.code == nil && claim.link() == nil && claim.region == nil)
         #expect(row.codeHash == tables.codeHash(of: claim, row))
         #expect(row.codeLength == nil && row.shortCode == nil)
         #expect(claim.validityLeft == .seconds(600))

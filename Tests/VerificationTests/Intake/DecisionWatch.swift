@@ -71,7 +71,7 @@ struct DecisionWatch {
         let short = claim.credential.shortCode.flatMap { tables.hash(of: $0.digits, row) }
         check(row.shortCode?.hash == short, "the code beside a link has its hash in the row")
         check(row.shortCode.map { $0.until <= row.expiresAt } ?? true, "no code outlives its link")
-        check((claim.link == nil) == (row.channel != .email), "an e-mail and nothing else has a link")
+        check((claim.link() == nil) == (row.channel != .email), "an e-mail and nothing else has a link")
         check(row.sendOpen, "the verification knows of its open send")
     }
 
