@@ -120,7 +120,8 @@ extension Drill {
             let time = try await timeUntil("the worker ends", within: .seconds(60)) { !worker.program.isRunning }
             let exit = try await worker.program.exit()
             #expect(exit == .code(0), "\(moment): \(worker.said)")
-            #expect(time < .seconds(25), "\(moment)")
+            // The drain timeout of 25 s, and what a busy machine needs to notice the end.
+            #expect(time < .seconds(27), "\(moment)")
             scenario.countFaults()
             return time / .seconds(1)
         }
