@@ -50,7 +50,7 @@ package struct Event: Sendable {
     }
 
     package struct Code: Decodable, Sendable {
-        package let length: Int
+        package let length: Int?
         package let generation: Int
     }
 

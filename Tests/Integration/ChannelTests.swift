@@ -6,6 +6,7 @@ import Foundation
 import KafkaClient
 import Sandbox
 import TestSupport
+import TestTools
 import Testing
 import Verification
 
@@ -45,6 +46,43 @@ extension Scenarios {
                 let owner = try CodeKeys.test.fingerprint(of: .email(#require(EmailAddress("я@пример.example"))))
                 let code = try #require(mail.code)
                 #expect(try await fleet.check(code, event, fingerprint: owner) == .approved)
+            }
+        }
+
+        @Test func `a worker that stood still beyond its calls' deadline reads what mail server and Apple answered`()
+            async throws
+        {
+            try await TestFleet.with(policy: TestPolicy.withEmailAndPush) { fleet in
+                let mail = try await fleet.sandbox.waitUntilListeningForMail().port
+                let web = try await fleet.sandbox.waitUntilListening()
+                let key = try fleet.folder.write(SelfSigned.privateKey, to: "key.p8")
+                let providers = """
+                    providers:
+                      - { name: mailer, kind: smtp, host: 127.0.0.1, port: \(mail), tls: none, from: a@example.com }
+                      - { name: apple, kind: apns, keyId: K1, teamId: T1, privateKeyFile: "\(key)", \
+                    baseURL: "http://\(web.host):\(web.port)" }
+
+                    """
+                try fleet.configure("providers:\n", providers)
+                try fleet.configure("keys:\n", "worker: { callDeadline: 2s }\nkeys:\n")
+                let worker = try await fleet.startWorker()
+                let device = String(repeating: "ab", count: 32)
+                for target in ["slow@example.com", device] {
+                    fleet.sandbox.add(.delay(.milliseconds(1500)), to: target)
+                }
+                try await fleet.send([
+                    .email(id: "mail", address: "slow@example.com"), .push(id: "push", device: device),
+                ])
+                try await eventually("both have got their message") {
+                    await fleet.sandbox.emails(to: "slow@example.com").count + fleet.sandbox.pushes(to: device).count
+                        == 2
+                }
+                worker.program.send(SIGSTOP)
+                // The freeze is the fault itself: longer than the calls' deadline, shorter than the lease.
+                try await Task.sleep(for: .seconds(5))
+                worker.program.send(SIGCONT)
+                let events = try await fleet.events(of: ["mail", "push"])
+                #expect(events.map(\.answer) == [Answer("sent"), Answer("sent")])
             }
         }
 
@@ -121,6 +159,11 @@ extension TestPolicy {
         of: "routes: { default: [main] }",
         with: "emailLinks: { authorizedDomains: [example.com] }\n    routes: { default: [main], email: [mailer] }"
     )
+
+    fileprivate static let withEmailAndPush = withEmail.replacingOccurrences(
+        of: "email: [mailer] }",
+        with: "email: [mailer], apns: [apple] }"
+    )
 }
 
 extension TestRecord {
@@ -131,5 +174,12 @@ extension TestRecord {
             "actionCode":\(hasLink ? actionCode : "null")}
             """
         return TestRecord(key: address, value: Array(json.utf8))
+    }
+
+    fileprivate static func push(id: String, device: String) -> TestRecord {
+        let recipient = #"{"deviceToken":"\#(device)","bundleId":"com.example.app"}"#
+        let json =
+            #"{"requestId":"\#(id)","channel":"apns","purpose":"app_verification","recipient":\#(recipient)}"#
+        return TestRecord(key: device, value: Array(json.utf8))
     }
 }

@@ -87,7 +87,7 @@ package struct APNsProvider: MessageProvider {
             body: Self.body(call.push),
             trace: call.message.trace
         )
-        let result = await exchange.run(within: call.end - .now, leavingBy: call.message.leaveBy)
+        let result = await exchange.run(until: call.end, leavingBy: call.message.leaveBy)
         return APNsAnswer.classify(result, sendID: call.message.sendID)
     }
 

@@ -11,9 +11,6 @@ import Verification
 /// AsyncHTTPClient's own timeout ends at the response head, so a server that sends its body byte by byte could hold a
 /// call forever; here a timer races the whole call and cancels it.
 struct PushExchange: Sendable {
-    /// An upper bound that keeps any `Duration` inside the clock's range.
-    private static let longestDeadline = Duration.seconds(3600)
-
     let client: PushClient
     let request: HTTPClientRequest
     let body: ByteBuffer
@@ -29,14 +26,13 @@ struct PushExchange: Sendable {
     /// Makes the call; returns as soon as it ends, the deadline passes or the calling task is cancelled.
     ///
     /// The body is sent before `leaveBy` or not at all.
-    func run(within deadline: Duration, leavingBy leaveBy: ContinuousClock.Instant) async -> ExchangeResult {
+    func run(until end: ContinuousClock.Instant, leavingBy leaveBy: ContinuousClock.Instant) async -> ExchangeResult {
         let gate = BodyGate(leaveBy: leaveBy)
-        guard deadline > .zero else { return .notSent(.timeout) }
+        guard end > .now else { return .notSent(.timeout) }
         return await withTaskGroup(of: Ending.self) { group in
             group.addTask { .call(await call(through: gate)) }
             group.addTask {
-                // The deadline. A cancelled sleep ends at once, as intended, so its error is ignored.
-                try? await Task.sleep(for: min(deadline, Self.longestDeadline))
+                await CallDeadline.wait(until: end)
                 return .timer
             }
             defer { group.cancelAll() }

@@ -18,6 +18,9 @@ package struct SMTPProvider: MessageProvider {
     /// The maximum time that a claimed message waits for a connection.
     private static let maxWait = Duration.seconds(1)
 
+    /// libcurl's own limit, far beyond a call's: it would count a freeze of the process and read no more.
+    private static let longestSession = Duration.seconds(3600)
+
     private let configuration: SMTPConfiguration
     private let threads: MailThreads
     private let refusals = Refusals()
@@ -36,7 +39,7 @@ package struct SMTPProvider: MessageProvider {
         guard case .email(let email) = message.content else {
             return ProviderAnswer(.misconfigured, errorCode: "channel")
         }
-        let deadline = min(message.callDeadline, .seconds(3600))
+        let deadline = min(message.callDeadline, Self.longestSession)
         guard deadline > .zero else { return ProviderAnswer(.notSent, errorCode: SMTPFailure.timeout.rawValue) }
         guard let recipient = MailAddress(email.recipient) else {
             return ProviderAnswer(.refused, errorCode: "recipient_domain")
@@ -81,14 +84,14 @@ package struct SMTPProvider: MessageProvider {
         )
         threads.submit(call) {
             guard .now < leaveBy else { return call.giveUp(.tooLate) }
-            server.deliver(envelope, within: ContinuousClock.now.duration(to: end), listener: call)
+            server.deliver(envelope, within: Self.longestSession, listener: call)
         }
         return await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 // First `maxWait`, then the deadline. A cancelled sleep ends at once, as intended.
                 try? await Task.sleep(until: min(.now + Self.maxWait, end), clock: .continuous)
                 if !Task.isCancelled { call.giveUpUnlessBegun() }
-                try? await Task.sleep(until: end, clock: .continuous)
+                await CallDeadline.wait(until: end)
                 call.giveUp(Task.isCancelled ? .cancelled : .timeout)
             }
             let result = await call.result()
