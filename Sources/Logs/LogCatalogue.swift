@@ -60,7 +60,7 @@ package enum LogCatalogue {
             """
     }
 
-    /// The catalogue for people.
+    /// The catalogue for people, by severity.
     package static var page: String {
         """
         # Log events
@@ -68,56 +68,62 @@ package enum LogCatalogue {
         <!-- Written by `code-courier log-events --page`; the source is Sources/Logs/Catalogue. -->
 
         Log lines are an interface: names keep their meaning and type, and fields are only added. This is version
-        \(version) of the catalogue; programs read [`schemas/log-events.json`](../schemas/log-events.json).
-
-        With `log.format: json` a line is one flat object, with `otel` one OTLP document, for the OpenTelemetry
-        collector's `otlpjsonfile`. No line holds a code, a full number or address, or a text of a provider or
-        database.
+        \(version) of the catalogue; programs read [`schemas/log-events.json`](../schemas/log-events.json), which has
+        the types, too. With `log.format: json` a line is one flat object, with `otel` one OTLP document, for the
+        OpenTelemetry collector's `otlpjsonfile`. No line holds a code, a full number or address, or a text of a
+        provider or database.
 
         Every line has:
 
-        \(commonLines.joined(separator: "\n"))
+        \(lines(of: common.map { ($0.name, $0.explanation) }))
 
-        and the fields of its event, where known. In rows of two events, `kafka.…` is the requests
-        consumer's, `receipts.…` the receipts consumer's:
+        and of the fields in parentheses those that are known. Events with `request.id` or `send.id` also have
+        `trace_id` and `span_id`.
 
-        | event | severity | message | fields |
-        |---|---|---|---|
-        \(eventRows.joined(separator: "\n"))
+        - ¹ At most five similar lines in ten seconds; `log.suppressed` counts the rest.
+        - ² The consumer of receipts has the same event: `receipts.…`
+        - ↻ Repeated at this interval while it lasts.
 
-        ¹ At most five similar lines in ten seconds; `log.suppressed` counts the rest.
+        \(Logger.Level.allCases.reversed().compactMap(section).joined(separator: "\n\n"))
 
-        Fields are strings unless a type is given; `…_ms` are milliseconds:
+        ## Fields
 
-        \(fieldLines.joined(separator: "\n"))
+        Where the name does not say it all; `…_ms` are milliseconds:
+
+        \(lines(of: LogField.allCases.filter { !$0.isObvious && !LoggedEvent.workerStats.fields.contains($0) }))
+
+        ## Fields of worker.stats
+
+        \(lines(of: LoggedEvent.workerStats.fields))
 
         """
     }
 
-    private static var commonLines: [String] { common.map { "- `\($0.name)`: \($0.explanation)" } }
-
-    private static var eventRows: [String] {
-        // The consumers of requests and of receipts have the same events, so one row shows both names.
-        let twins = Dictionary(
-            uniqueKeysWithValues: zip(
-                LoggedEvent.Consumer.requests.all.map(\.name),
-                LoggedEvent.Consumer.receipts.all.map(\.name)
-            )
-        )
-        return events.filter { !twins.values.contains($0.name) }.map { event in
-            let fields = event.fields.map { "`\($0.rawValue)`" }.joined(separator: " ")
-            let twin = twins[event.name].map { " `\($0)`" } ?? ""
-            let mark = event.throttledBy == nil ? "" : " ¹"
-            let again = event.interval.map { "; repeated every \($0.components.seconds) s" } ?? ""
-            return "| `\(event.name)`\(twin)\(mark) | \(event.level.rawValue) | \(event.message)\(again) | \(fields) |"
-        }
+    /// The events of one severity under its heading; nil if there are none.
+    private static func section(of level: Logger.Level) -> String? {
+        let receipts = LoggedEvent.Consumer.receipts.all.map(\.name)
+        let events = events.filter { $0.level == level && !receipts.contains($0.name) }
+        guard !events.isEmpty else { return nil }
+        return (["## \(level.rawValue)", ""] + events.map(line)).joined(separator: "\n")
     }
 
-    private static var fieldLines: [String] {
-        LogField.allCases.map { field in
-            let type = field.type == "string" ? "" : " (\(field.type))"
-            return "- `\(field.rawValue)`\(type): \(field.explanation)"
-        }
+    private static func line(of event: LoggedEvent) -> String {
+        let isTwin = LoggedEvent.Consumer.requests.all.contains { $0.name == event.name }
+        let marks = (event.throttledBy == nil ? "" : " ¹") + (isTwin ? " ²" : "")
+        let interval = event.interval.map { " ↻ \($0.components.seconds) s" } ?? ""
+        let fields =
+            event.name == LoggedEvent.workerStats.name
+            ? "[below](#fields-of-workerstats)"
+            : event.fields.filter { $0 != .traceID && $0 != .spanID }.map { "`\($0.rawValue)`" }.joined(separator: " ")
+        return "- `\(event.name)`\(marks): \(event.message)\(interval)" + (fields.isEmpty ? "" : " (\(fields))")
+    }
+
+    private static func lines(of fields: [LogField]) -> String {
+        lines(of: fields.map { ($0.rawValue, $0.explanation) })
+    }
+
+    private static func lines(of fields: [(name: String, explanation: String)]) -> String {
+        fields.map { "- `\($0.name)`: \($0.explanation)" }.joined(separator: "\n")
     }
 
     private static func entry(_ body: (inout JSONWriter) -> Void) -> String {

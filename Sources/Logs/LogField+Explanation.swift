@@ -19,6 +19,18 @@ extension LogField {
         }
     }
 
+    /// True for a field whose name says it all, so that the page does not explain it.
+    var isObvious: Bool {
+        switch self {
+        case .verificationID, .tenant, .channel, .recipient, .status, .rule, .traceID, .spanID, .topic, .partition,
+            .lastOffset, .broker, .group, .observed, .currency, .sends, .records, .sessions, .version, .librdkafka,
+            .fileDescriptors, .signal, .policyVersion, .previousVersion, .codeKey, .hashKey, .variable, .nearest,
+            .setting, .logEvent, .suppressed, .dropped:
+            true
+        default: false
+        }
+    }
+
     package var explanation: String {
         switch self {
         case .verificationID: "as in delivery events"
@@ -58,7 +70,7 @@ extension LogField {
         case .expected: "approvals that are usual by now"
         case .observed: "approvals"
         case .trips: "blocks of the scope, each within a day of the one before"
-        case .until: "end of the block, RFC 3339"
+        case .until: "end of the block, or the time when the budget has money again, in RFC 3339"
         case .isAsleep: "true while the tenant's blocks refuse nobody"
         case .probes: "messages that left while the scope was half open"
         case .probesApproved: "approvals among them"
