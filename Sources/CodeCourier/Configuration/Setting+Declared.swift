@@ -75,8 +75,8 @@ extension Setting {
             Setting(.section, "worker").described("how much one worker takes on, and how long it waits"),
             Setting("worker.cell", \.worker.cell, .integer(in: 0...255)).described(
                 """
-                this one of several [independent fleets](scaling.md#cells), the last byte of its ids; a database \
-                belongs to one
+                the number of this fleet among [independent ones](scaling.md#cells), the last byte of its ids; a \
+                database belongs to one
                 """
             ),
             Setting("worker.maxInFlight", \.worker.maxInFlight, .integer(in: 1...100_000))
