@@ -4,7 +4,8 @@
 
     gateway.py --brokers 127.0.0.1:9092 --phone +16502530000 [--purpose sign_in] [--subject ACCOUNT] [--request-id ID]
     gateway.py --brokers 127.0.0.1:9092 --serve 127.0.0.1:8081
-        POST /codes {"phone": "+16502530000"}   200 when the event is there within 3 s, else 202; other codes below
+        POST /codes {"phone": "+16502530000"}   200 when the event is there within 3 s, else 202; other codes below.
+                                                With "requestId": "a UUID of the app" it may be repeated
         GET /codes/REQUEST_ID                   the same for what has happened since
 
 It needs confluent-kafka from PyPI; any Kafka client does the same.
@@ -97,7 +98,7 @@ class Answers(threading.Thread):
 
     def expect(self, request_id):
         with self.changed:
-            self.events[request_id] = None
+            self.events.setdefault(request_id)  # a repeat may come while the first one waits: one event answers both
             while len(self.events) > 100_000:
                 del self.events[next(iter(self.events))]
 
@@ -114,17 +115,22 @@ HTTP = {"sent": 200, "delivered": 200, "suppressed": 200, "unknown": 200, "expir
 LATER = ("max_sends", "locked")
 
 
+def own_id(asked):
+    """The app's id of the request, which has to be random: whoever knows it may ask for the answer."""
+    return str(uuid.UUID(str(asked["requestId"]))) if asked.get("requestId") else None
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         try:
             asked = json.loads(self.rfile.read(max(0, min(int(self.headers["Content-Length"]), 4096))))
             # Your gateway takes subject and client.ip from the session.
-            value = request(asked["phone"], options.purpose)
+            value = request(str(asked["phone"]), options.purpose, request_id=own_id(asked))
         except (KeyError, TypeError, ValueError):
             return self.respond(400, {"error": 'send {"phone": "+16502530000"}'})
         answers.expect(value["requestId"])
         if send(producer, options.topic, value):
-            self.reply(value["requestId"], 3)
+            self.reply(value["requestId"], options.wait)
         else:
             self.respond(503, {})
 
@@ -156,6 +162,7 @@ if __name__ == "__main__":
     parser.add_argument("--events", default="verification.deliveries")
     parser.add_argument("--phone")
     parser.add_argument("--serve", metavar="HOST:PORT")
+    parser.add_argument("--wait", type=float, default=3, help="seconds until 202")
     parser.add_argument("--purpose", default="sign_in")
     parser.add_argument("--subject", help="the account; required for mfa_* and reauthentication")
     parser.add_argument("--request-id")
@@ -167,7 +174,9 @@ if __name__ == "__main__":
     if options.serve:
         answers = Answers(consumer)
         host, _, port = options.serve.rpartition(":")
-        http.server.ThreadingHTTPServer((host, int(port)), Handler).serve_forever()
+        server = http.server.ThreadingHTTPServer((host, int(port)), Handler)
+        print(f"gateway: http://{host}:{server.server_port}", flush=True)
+        server.serve_forever()
     asked = request(options.phone, options.purpose, options.subject, options.request_id)
     if not send(producer, options.topic, asked):
         raise SystemExit("not produced")

@@ -7,6 +7,7 @@
     verifier.py --database … --hash-keys FILE --fingerprint-keys FILE serve 127.0.0.1:8080
         POST / {"verificationId": "…", "code": "…", "tenant": "default", "purpose": "sign_in",
                 "subject": "the account that signs in, where it is known", "email": "for a link"}
+        GET /__/auth/links?…   landing.html, the page behind e-mail links
 
 It needs psycopg from PyPI, the role courier_verifier and the key ring keys.hash; for e-mail links keys.fingerprint.
 """
@@ -95,6 +96,14 @@ def check(options, verification_id, code, tenant, purpose, email=None, subject=N
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        is_page = self.path.partition("?")[0] == "/__/auth/links"
+        self.send_response(200 if is_page else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        page = pathlib.Path(__file__).with_name("landing.html")
+        self.wfile.write(page.read_bytes() if is_page else b"Nothing is here.")  # your own site goes on
+
     def do_POST(self):
         try:
             asked = json.loads(self.rfile.read(max(0, min(int(self.headers["Content-Length"]), 4096))))
@@ -105,6 +114,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(status)
         self.end_headers()
         self.wfile.write(json.dumps(answer).encode())
+
+    def log_message(self, *_):
+        pass  # its lines would have the tokens of links
 
 
 def self_test(path=pathlib.Path(__file__).resolve().parents[1] / "schemas" / "test-vectors.json"):
@@ -135,7 +147,9 @@ if __name__ == "__main__":
         parser.exit(2, parser.format_help())
     elif command == "serve":
         host, _, port = words[0].rpartition(":")
-        http.server.ThreadingHTTPServer((host, int(port)), Handler).serve_forever()
+        server = http.server.ThreadingHTTPServer((host, int(port)), Handler)
+        print(f"verifier: http://{host}:{server.server_port}", flush=True)
+        server.serve_forever()
     else:
         answer = check(options, *words, options.tenant, options.purpose, options.email, options.subject)
         print(json.dumps(answer))

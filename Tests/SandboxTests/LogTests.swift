@@ -2,6 +2,7 @@
 
 import Logging
 import TestSupport
+import TestTools
 import Testing
 
 @testable import Sandbox

@@ -2,6 +2,7 @@
 
 import Formats
 import Foundation
+import TestTools
 import Testing
 
 @testable import Sandbox

@@ -34,6 +34,8 @@ test_packages=(
     python3-venv
     # what reads the files of deploy/ and makes their secrets
     python3-yaml openssl
+    # the PostgreSQL driver of the examples in Java
+    libpostgresql-jdbc-java
 )
 
 case "${1:-}" in
@@ -41,7 +43,7 @@ case "${1:-}" in
 tests)
     packages+=("${test_packages[@]}")
     # Checks of deploy/ and schemas/ use these programs wherever they come from; Debian's packages serve when there are none.
-    command -v java >/dev/null || packages+=(default-jre-headless)
+    command -v javac >/dev/null || packages+=(default-jdk-headless)
     command -v node >/dev/null || packages+=(nodejs)
     command -v systemd-analyze >/dev/null || packages+=(systemd)
     docker compose version >/dev/null 2>&1 || command -v docker-compose >/dev/null || packages+=(docker-compose)

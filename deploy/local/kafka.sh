@@ -44,7 +44,7 @@ check_kafka() {
     [[ -n "${KAFKA_HOME:-}" ]] || fail "KAFKA_HOME is not set: it names the folder of an Apache Kafka 4" "$advice"
     compgen -G "$KAFKA_HOME/libs/kafka-server-*.jar" >/dev/null ||
         fail "there is no Apache Kafka in KAFKA_HOME: $KAFKA_HOME has no libs/kafka-server-*.jar" "$advice"
-    command -v java >/dev/null || fail "there is no java" "Run: apt-get install default-jre-headless"
+    command -v java >/dev/null || fail "there is no java" "Run: deploy/local/install.sh tests"
 }
 
 # A Java program of Kafka's that ends soon; its options come after the class.

@@ -4,9 +4,9 @@ import Foundation
 import Synchronization
 
 /// A TCP connection with raw bytes, which shows details that a client library would hide.
-final class RawConnection: Sendable {
+package final class RawConnection: Sendable {
     /// The reason why reading ended.
-    enum End: Equatable {
+    package enum End: Equatable {
         case satisfied
         case closed
         case deadline
@@ -18,9 +18,9 @@ final class RawConnection: Sendable {
 
     private let descriptor: Int32
     /// The client's port of the connection, which the server sees as the remote port.
-    let port: Int
+    package let port: Int
 
-    init(to port: Int) throws {
+    package init(to port: Int) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = Self.loopback(port)
         let size = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -45,22 +45,22 @@ final class RawConnection: Sendable {
         _ = Glibc.close(descriptor)
     }
 
-    func send(_ text: String) throws {
+    package func send(_ text: String) throws {
         try send(Array(text.utf8))
     }
 
-    func send(_ bytes: [UInt8]) throws {
+    package func send(_ bytes: [UInt8]) throws {
         let sent = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         guard sent == bytes.count else { throw Failure(number: errno) }
     }
 
     /// Shuts down both directions; the descriptor stays open while a thread reads from it.
-    func hangUp() {
+    package func hangUp() {
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
     /// Reads until the text satisfies the condition, the server closes, the deadline passes or the test is cancelled.
-    func read(
+    package func read(
         within limit: Duration = .seconds(120),
         until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
     ) async -> (text: String, end: End) {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
-import TestTools
 
 /// Controls a page in Chromium by the DevTools protocol.
-final class Browser: Sendable {
+package final class Browser: Sendable {
     struct Failure: Error {
         let reason: String
     }
@@ -16,7 +15,7 @@ final class Browser: Sendable {
     }
 
     /// Opens a page in a new browser during the body.
-    static func with(page: String, width: Int = 1300, _ body: (Browser) async throws -> Void) async throws {
+    package static func with(page: String, width: Int = 1300, _ body: (Browser) async throws -> Void) async throws {
         let profile = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: profile) }
         let process = Process()
@@ -39,7 +38,7 @@ final class Browser: Sendable {
     }
 
     /// Returns true when a JavaScript expression is true.
-    func holds(_ expression: String) async throws -> Bool {
+    package func holds(_ expression: String) async throws -> Bool {
         try send("Runtime.evaluate", ["expression": "Boolean(\(expression))", "returnByValue": true])
         let (text, _) = await connection.read {
             $0.contains(#""id":1,"#) && $0.hasSuffix("}}}") || $0.contains("exception")
@@ -48,7 +47,7 @@ final class Browser: Sendable {
     }
 
     /// Makes the page as wide and high as a phone's, in the light or dark scheme.
-    func emulate(width: Int, height: Int, scheme: String) async throws {
+    package func emulate(width: Int, height: Int, scheme: String) async throws {
         let features = [["name": "prefers-color-scheme", "value": scheme]]
         try send("Emulation.setEmulatedMedia", ["features": features])
         _ = await connection.read { $0.contains(#""id":1,"#) }
@@ -63,7 +62,7 @@ final class Browser: Sendable {
     }
 
     /// Runs a JavaScript expression.
-    func perform(_ expression: String) async throws {
+    package func perform(_ expression: String) async throws {
         _ = try await holds("(\(expression), true)")
     }
 
