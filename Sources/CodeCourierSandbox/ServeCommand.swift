@@ -35,12 +35,19 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "The port of the mail server; 0: any free one.")
     var smtpPort = 2525
 
-    @Flag(help: "Post receipts, unsigned, to the address that a message names for them.")
+    @Flag(help: "Post receipts to the address that a message names for them.")
     var callbacks = false
+
+    @Option(help: "Sign posted receipts with this secret, as Twilio and Vonage do.")
+    var signatureSecret: String?
 
     func validate() throws {
         guard (0...65_535).contains(port), (0...65_535).contains(smtpPort) else {
             throw ValidationError("a port must be a number from 0 to 65535")
+        }
+        if let signatureSecret {
+            guard callbacks else { throw ValidationError("--signature-secret signs receipts: add --callbacks") }
+            guard !signatureSecret.isEmpty else { throw ValidationError("--signature-secret must not be empty") }
         }
     }
 
@@ -51,7 +58,8 @@ struct ServeCommand: AsyncParsableCommand {
                 port: port,
                 smtpPort: smtpPort,
                 hasTestRecipients: true,
-                postsReceipts: callbacks
+                postsReceipts: callbacks,
+                signatureSecret: signatureSecret
             )
         )
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)

@@ -24,7 +24,8 @@ package final class Sandbox: Service, Sendable {
         self.configuration = configuration
         self.logger = logger ?? Logger(label: "sandbox") { _ in SwiftLogNoOpLogHandler() }
         faults = FaultScript(hasTestRecipients: configuration.hasTestRecipients)
-        poster = configuration.postsReceipts ? CallbackPoster() : nil
+        let signature = configuration.signatureSecret.map { CallbackSignature(secret: $0) }
+        poster = configuration.postsReceipts ? CallbackPoster(signature: signature) : nil
         inbox = Inbox(configuration: configuration, broadcast: broadcast)
     }
 

@@ -20,6 +20,8 @@ package struct SandboxConfiguration: Sendable {
     package var hasTestRecipients: Bool
     /// True when receipts are posted to the address that a message names for them.
     package var postsReceipts: Bool
+    /// The secret that signs posted receipts; `nil` leaves them unsigned.
+    package var signatureSecret: String?
     /// The maximum number of stored messages of each kind, of e-mails at most 500; older ones are dropped.
     package var maximumMessages: Int
     /// The time from acceptance until a message counts as `sent`.
@@ -41,6 +43,7 @@ package struct SandboxConfiguration: Sendable {
         recordFile: String? = nil,
         hasTestRecipients: Bool = false,
         postsReceipts: Bool = false,
+        signatureSecret: String? = nil,
         maximumMessages: Int = 10_000,
         sentAfter: Duration = .milliseconds(150),
         deliveredAfter: Duration = .milliseconds(700),
@@ -56,6 +59,7 @@ package struct SandboxConfiguration: Sendable {
         self.recordFile = recordFile
         self.hasTestRecipients = hasTestRecipients
         self.postsReceipts = postsReceipts
+        self.signatureSecret = signatureSecret
         self.maximumMessages = min(max(1, maximumMessages), 10_000_000)
         self.sentAfter = sentAfter
         self.deliveredAfter = deliveredAfter

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Posts receipts to the addresses that clients named for their messages, in order and once each.
 ///
-/// Receipts are unsigned, and beyond a backlog the oldest are dropped.
+/// Receipts are signed if there is a secret, and beyond a backlog the oldest are dropped.
 final class CallbackPoster: Sendable {
     struct Counts: Sendable, Encodable {
         var posted = 0
@@ -19,10 +19,12 @@ final class CallbackPoster: Sendable {
     private let waiting: AsyncStream<SandboxReceipt>
     private let continuation: AsyncStream<SandboxReceipt>.Continuation
     private let state = Mutex(Counts())
+    private let signature: CallbackSignature?
 
     var counts: Counts { state.withLock { $0 } }
 
-    init() {
+    init(signature: CallbackSignature?) {
+        self.signature = signature
         (waiting, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1000))
     }
 
@@ -45,10 +47,15 @@ final class CallbackPoster: Sendable {
     }
 
     private func post(_ receipt: SandboxReceipt, with client: HTTPClient) async -> Bool {
-        guard let url = receipt.statusCallback, let (type, body) = try? Self.content(of: receipt) else { return false }
+        let parameters = signature?.parameters(of: receipt) ?? receipt.parameters
+        guard let url = receipt.statusCallback, let (type, body) = try? Self.content(of: parameters, receipt.provider)
+        else { return false }
         var request = HTTPClientRequest(url: url)
         request.method = .POST
         request.headers = ["content-type": type, "user-agent": "code-courier-sandbox"]
+        if let header = signature?.header(of: receipt.provider, url, parameters, body) {
+            request.headers.add(name: header.name, value: header.value)
+        }
         request.body = .bytes(body)
         // The address may be anything that a client wrote: what cannot be reached has failed.
         guard let answer = try? await client.execute(request, timeout: .seconds(2)) else { return false }
@@ -56,9 +63,12 @@ final class CallbackPoster: Sendable {
     }
 
     /// The body in the form of the provider: a form for Twilio, else JSON, with nested objects for dotted names.
-    private static func content(of receipt: SandboxReceipt) throws -> (type: String, body: ByteBuffer) {
-        let parameters = receipt.parameters.sorted { $0.key < $1.key }
-        guard receipt.provider != .twilio else {
+    private static func content(
+        of parameters: [String: String],
+        _ provider: SandboxProvider
+    ) throws -> (type: String, body: ByteBuffer) {
+        let parameters = parameters.sorted { $0.key < $1.key }
+        guard provider != .twilio else {
             let pairs = parameters.map { "\(escaped($0.key))=\(escaped($0.value))" }
             return ("application/x-www-form-urlencoded", ByteBuffer(string: pairs.joined(separator: "&")))
         }

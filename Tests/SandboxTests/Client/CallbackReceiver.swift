@@ -6,8 +6,12 @@ import Synchronization
 /// An HTTP server that keeps the requests it gets, one connection each, and answers all with one status.
 final class CallbackReceiver: Sendable {
     struct Received: Sendable {
+        /// The lines before the body, in lower case.
         let head: String
         let body: String
+
+        /// The headers by names in lower case.
+        var headers: [String: String] = [:]
     }
 
     let port: Int
@@ -50,6 +54,13 @@ final class CallbackReceiver: Sendable {
         _ = Glibc.close(descriptor)
     }
 
+    private static func headers(_ head: String) -> [String: String] {
+        let pairs = head.components(separatedBy: "\r\n").dropFirst().compactMap { line in
+            line.firstRange(of: ": ").map { (line[..<$0.lowerBound].lowercased(), String(line[$0.upperBound...])) }
+        }
+        return Dictionary(pairs) { first, _ in first }
+    }
+
     private static func read(_ client: Int32) -> Received {
         var text = ""
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -58,7 +69,9 @@ final class CallbackReceiver: Sendable {
             if parts.count > 1 {
                 let head = parts[0].lowercased()
                 let length = head.firstMatch(of: /content-length: ([0-9]+)/).flatMap { Int($0.1) } ?? 0
-                if parts[1].utf8.count >= length { return Received(head: head, body: parts[1]) }
+                if parts[1].utf8.count >= length {
+                    return Received(head: head, body: parts[1], headers: headers(parts[0]))
+                }
             }
             let count = recv(client, &buffer, buffer.count, 0)
             guard count > 0 else { return Received(head: text, body: "") }
