@@ -16,12 +16,19 @@ def seconds(text):
     return int(number) * SERVICE_TIMES[unit]
 
 
+def stages(containerfile):
+    return re.findall(r"^FROM \S+ AS (\S+)$", containerfile.read_text(), re.M)
+
+
 def faults_of_service(name, service, services, secrets):
     for secret in service.get("secrets", []):
         if secret not in secrets:
             yield f"{name}: the secret {secret} is not declared"
     if not ("image" in service or "build" in service):
         yield f"{name}: has no image"
+    build = service.get("build", {})
+    if "target" in build and build["target"] not in stages(pathlib.Path(build["dockerfile"])):
+        yield f"{name}: {build['dockerfile']} has no stage {build['target']}"
     for other, condition in service.get("depends_on", {}).items():
         if other not in services:
             yield f"{name}: waits for {other}, which is no service"

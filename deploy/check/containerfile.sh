@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tries the packages of both stages of the Containerfile in bare Debian 12 roots of their own, and a program in the
+# Tries the packages of both stages of the Containerfile in bare Debian 12 roots of their own, and the programs in the
 # second one. It fetches some 300 MB and needs root, so it is no part of `make lint`.
 #
-#   containerfile.sh [PROGRAM]    PROGRAM: a code-courier of deploy/release.sh, to be started there
+#   containerfile.sh [PROGRAM [SANDBOX]]    PROGRAM: a code-courier of deploy/release.sh, to be started there;
+#                                           SANDBOX: a code-courier-sandbox
 set -euo pipefail
 # shellcheck source=deploy/check/shared.sh
 source "$(dirname "${BASH_SOURCE[0]}")/shared.sh"
 
 program="${1:-}"
+sandbox="${2:-}"
 ((EUID == 0)) || fail "a root of its own can be made by root alone"
 command -v debootstrap >/dev/null || fail "there is no debootstrap" "Run: apt-get install debootstrap"
 mirror="${DEBIAN_MIRROR:-http://deb.debian.org/debian}"
@@ -59,12 +61,29 @@ if [[ -z "$program" ]]; then
     say "NOT CHECKED: that the runtime stage starts the program: none was given"
     exit 0
 fi
-install -m 755 "$program" "$folder/runtime/usr/local/bin/code-courier"
-missing="$(in_root runtime ldd /usr/local/bin/code-courier | grep 'not found' || true)"
-[[ -z "$missing" ]] || fail "the runtime stage lacks libraries" "$missing"
+
+# Installs a program, and checks that the runtime stage has its libraries.
+install_program() {
+    install -m 755 "$1" "$folder/runtime/usr/local/bin/$2"
+    missing="$(in_root runtime ldd "/usr/local/bin/$2" | grep 'not found' || true)"
+    [[ -z "$missing" ]] || fail "the runtime stage lacks libraries of $2" "$missing"
+}
+
 # A Swift program reads its arguments from /proc.
-version="$(unshare --mount --pid --fork --root="$folder/runtime" --mount-proc \
-    setpriv --reuid 10001 --regid 10001 --clear-groups tini -- /usr/local/bin/code-courier --version)"
+run_program() {
+    unshare --mount --pid --fork --root="$folder/runtime" --mount-proc \
+        setpriv --reuid 10001 --regid 10001 --clear-groups tini -- "/usr/local/bin/$1" "${@:2}"
+}
+
+install_program "$program" code-courier
+version="$(run_program code-courier --version)"
 [[ "$version" =~ ^[0-9]+\.[0-9]+\.[0-9]+\ \( ]] || fail "the program does not tell its version" "$version"
 [[ "$version" == *"librdkafka 2.16"* ]] || fail "the program does not load the librdkafka of the image" "$version"
 say "In the runtime stage: $version"
+if [[ -z "$sandbox" ]]; then
+    say "NOT CHECKED: that the stage starts the sandbox: none was given"
+    exit 0
+fi
+install_program "$sandbox" code-courier-sandbox
+run_program code-courier-sandbox --help >/dev/null || fail "the sandbox does not start in the runtime stage"
+say "In the runtime stage: the sandbox"
