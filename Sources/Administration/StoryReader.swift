@@ -68,6 +68,8 @@ package struct StoryReader: Sendable {
 package struct RequestAnswer: Sendable {
     /// Nil for a request that was answered at once.
     package let verificationID: VerificationID?
+
+    /// Nil for a request that got a message of its own, whose verification has the status.
     package let status: String?
     package let reason: String?
     package let rule: String?
@@ -79,8 +81,10 @@ package struct RequestAnswer: Sendable {
 
     fileprivate init(_ row: Row) throws(PostgresError) {
         verificationID = try row.optionalUUID(0).map { VerificationID(UUIDValue($0)) }
-        status = try row.optionalText(1)
-        reason = try row.optionalText(2)
+        let reason = try row.optionalText(2)
+        // A suppressed request stores why it got no message, and no status: its later events have the verification's.
+        status = try row.optionalText(1) ?? reason.map { _ in DeliveryStatus.suppressed.rawValue }
+        self.reason = reason
         rule = try row.optionalText(3)
         partition = try row.int32(4)
         offset = try row.int64(5)

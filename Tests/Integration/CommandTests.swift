@@ -116,6 +116,7 @@ extension CommandLineSuite {
                 try await follow(tail, event)
                 try await find(event, number, config, fleet)
                 try await show(event, number, config, fleet)
+                try await showSuppressed(config, fleet)
             }
         }
 
@@ -147,6 +148,25 @@ extension CommandLineSuite {
             let verifier = ["POSTGRES_URL": fleet.logins.verifierURL]
             let refused = try await run(["show", "by-hand"] + config, fleet.folder, verifier, expecting: 2)
             #expect(refused.errors.contains("GRANT courier_operator TO it"))
+        }
+
+        /// A request that was suppressed is told under its own id, with the request whose message counts.
+        private func showSuppressed(_ config: [String], _ fleet: TestFleet) async throws {
+            let number = Numbers.one()
+            for (id, answer) in [("first", Answer("sent")), ("second", Answer("suppressed", "resend_window"))] {
+                try await fleet.send(TestRequest(id: id, phoneNumber: number))
+                #expect(try await fleet.events(of: [id]).first?.answer == answer)
+            }
+            let login = ["POSTGRES_URL": fleet.logins.operatorURL]
+            let story = try await run(["show", "second"] + config, fleet.folder, login)
+            let words = story.lines.prefix(3).map { $0.split(separator: " ").joined(separator: " ") }
+            #expect(words.prefix(2) == ["request", "answer suppressed / resend_window"])
+            #expect(words.last == "message none of its own: the code of request first is good for it")
+            #expect(story.lines.contains { $0.hasPrefix("verification ") })
+            let json = try await run(["show", "second", "--json"] + config, fleet.folder, login)
+            #expect(json.output.contains(#""status":"suppressed","reason":"resend_window""#))
+            let first = try await run(["show", "first"] + config, fleet.folder, login)
+            #expect(!first.output.contains("suppressed"))
         }
 
         private func verify(_ code: String, _ event: Event, _ config: [String], _ fleet: TestFleet) async throws {

@@ -19,7 +19,7 @@ struct StoryOutput {
     var lines: [String] {
         if isEmpty { return absence }
         var lines: [String] = []
-        if let answer { lines += Self.lines(answer) }
+        if let answer { lines += Self.lines(answer, stories.first) }
         for story in stories {
             if !lines.isEmpty { lines.append("") }
             lines += Self.lines(story)
@@ -46,10 +46,14 @@ struct StoryOutput {
         }
     }
 
-    private static func lines(_ answer: RequestAnswer) -> [String] {
+    private static func lines(_ answer: RequestAnswer, _ story: VerificationStory?) -> [String] {
         var table = TextTable()
         if let status = answer.status {
             table.row("answer", [status, answer.reason].compactMap(\.self).joined(separator: " / "))
+        }
+        if let story, answer.status == DeliveryStatus.suppressed.rawValue {
+            let other = story.sends.last?.requestID ?? story.requestID
+            table.row("message", "none of its own: the code of request \(other) is good for it")
         }
         if let rule = answer.rule { table.row("rule", rule) }
         table.row("record", "partition \(answer.partition), offset \(answer.offset)")
