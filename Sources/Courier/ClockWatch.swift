@@ -92,8 +92,8 @@ struct ClockState {
         }
     }
 
-    /// Time between two log lines about a clock that stays wrong.
-    private static let pause = Duration.seconds(600)
+    /// Time between two log lines about a clock that stays wrong: an alert lasts as long as work is held back.
+    private static func pause(_ step: Step) -> Duration { .seconds(step == .held ? 30 : 600) }
 
     private(set) var step = Step.right
     private var reportedAt: ContinuousClock.Instant?
@@ -105,7 +105,7 @@ struct ClockState {
         let before = step
         step = Step(lead)
         if step == before {
-            guard step != .right, let reportedAt, now - reportedAt >= Self.pause else { return nil }
+            guard step != .right, let reportedAt, now - reportedAt >= Self.pause(step) else { return nil }
         }
         reportedAt = now
         return step

@@ -12,7 +12,8 @@ import Verification
 
 @Suite struct ClockWatchTests {
     @Test func `a clock is told of when it goes wrong, again while it is, and when it is right`() throws {
-        let pause = Double(try #require(LoggedEvent.clockHeld.interval).components.seconds)
+        let pause = { (event: LoggedEvent) in Double(try #require(event.interval).components.seconds) }
+        let (offPause, heldPause) = (try pause(.clockOff), try pause(.clockHeld))
         var standing = ClockState()
         let start = ContinuousClock.now
         func take(_ seconds: Double, after time: Double) -> ClockState.Step? {
@@ -22,11 +23,12 @@ import Verification
         #expect(take(-5, after: 60) == nil)
         #expect(take(5.1, after: 120) == .off)
         #expect(take(-60, after: 180) == nil)
-        #expect(take(-60, after: 120 + pause) == .off)
+        #expect(take(-60, after: 119 + offPause) == nil)
+        #expect(take(-60, after: 120 + offPause) == .off)
         #expect(take(-60.1, after: 780) == .held)
         #expect(take(7200, after: 785) == nil)
-        #expect(take(7200, after: 779 + pause) == nil)
-        #expect(take(7200, after: 780 + pause) == .held)
+        #expect(take(7200, after: 779 + heldPause) == nil)
+        #expect(take(7200, after: 780 + heldPause) == .held)
         #expect(take(59, after: 1390) == .off)
         #expect(take(2, after: 1450) == .right)
         #expect(take(600_000, after: 1510) == .held)

@@ -3,8 +3,9 @@
 
 Known are: line filters `|=` and `|~`; the stages `json name="path"`, `regexp`, label filters, `unwrap`, and
 `label_format` with a text that is no template;
-count, sum, avg, min, max, last and absent `_over_time`; sum, min, max, avg and count with or without `by`; arithmetic,
-comparisons, `and`, `or`, `unless`, and `on () group_left ()`. Anything else is refused rather than guessed.
+count, sum, avg, min, max, last and absent `_over_time`, with `offset`; sum, min, max, avg and count with or without
+`by`; arithmetic, comparisons, `and`, `or`, `unless`, `unless on ()`, and `on () group_left ()` of arithmetic. Anything else
+is refused rather than guessed.
 """
 
 import bisect
@@ -82,7 +83,7 @@ class Parser:
             if self.peek() == "on":
                 self.next()
                 grouped = True
-                for mark in ("(", ")", "group_left", "(", ")"):
+                for mark in ("(", ")") if name == "unless" else ("(", ")", "group_left", "(", ")"):
                     self.next(mark)
             left = ("binary", name, left, self.binary(level + 1), grouped)
         return left
@@ -126,10 +127,14 @@ class Parser:
         self.next("[")
         length = seconds(self.next(kind="duration"))
         self.next("]")
+        offset = 0
+        if self.peek() == "offset":
+            self.next()
+            offset = seconds(self.next(kind="duration"))
         self.next(")")
         if (name not in ("count", "absent")) != (bool(stages) and stages[-1][0] == "unwrap"):
             raise QueryError(f"{name}_over_time and unwrap do not go together, or have to")
-        return ("over_time", name, tuple(stages), length)
+        return ("over_time", name, tuple(stages), length, offset)
 
     def stage(self):
         mark = self.next()
@@ -245,9 +250,10 @@ class Log:
         match tree:
             case ("number", number):
                 return number
-            case ("over_time", name, stages, length):
+            case ("over_time", name, stages, length, offset):
                 times, samples = self.samples_of(stages)
-                window = samples[bisect.bisect_right(times, now - length):bisect.bisect_right(times, now)]
+                end = now - offset
+                window = samples[bisect.bisect_right(times, end - length):bisect.bisect_right(times, end)]
                 if name == "absent":
                     return {} if window else {frozenset(): 1.0}
                 groups = {}
@@ -269,6 +275,8 @@ def combine(name, left, right, grouped):
     """The two sides of an operator as one vector or number."""
     if name == "or":
         return left | {labels: value for labels, value in right.items() if labels not in left}
+    if grouped and name == "unless":
+        return {} if right else left
     if name in ("and", "unless"):
         return {labels: value for labels, value in left.items() if (labels in right) == (name == "and")}
     if isinstance(left, float) and isinstance(right, float):

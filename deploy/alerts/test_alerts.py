@@ -203,6 +203,13 @@ OUTAGES = {
 }
 MINUTE = 60
 
+# For other alerts that end with their cause: lines whose cause ends at the fifteenth minute.
+ENDING = {
+    "NoHeartbeat": beats(20, ("host-1",)) + beats(10, ("host-2",)) + beats(5, ("host-3",), begin=15),
+    "ClockHeld": CALM + [samples.line(second, "clock.held", "error", lead_ms=90_000)
+                         for second in range(5 * MINUTE, 15 * MINUTE, 35)],
+}
+
 
 def test_outages(fault):
     """An alert of an outage from the fifth to the fifteenth minute ends within a minute of it, and names its subject."""
@@ -218,6 +225,15 @@ def test_outages(fault):
             fault(f"RouteDead comes later than a minute after the last message: {found}")
         if alert["name"] != "MessagesFailing" and not all({"worker", "provider"} & set(entry["labels"]) for entry in found):
             fault(f"{alert['name']} names neither a worker nor a provider: {found}")
+
+
+def test_ending(fault):
+    """An alert by lines of its own, or by their absence, ends within a minute of its cause."""
+    for name, lines in ENDING.items():
+        log = logql.Log(check.read(lines, "sample"))
+        found = check.firing(*(alert for alert in ALERTS if alert["name"] == name), log, log.lines[0][0], log.lines[-1][0])
+        if len(found) != 1 or found[0]["to"] - log.lines[0][0] > 15 * MINUTE + MINUTE:
+            fault(f"{name} lasts longer than a minute after its cause: {found}")
 
 
 def test_lasting(fault):
@@ -324,6 +340,9 @@ def test_queries(fault):
         "sum(count_over_time({a=\"b\"} [5s]) or count_over_time({a=\"b\"} | label_format c=\"d\" [5s]))": [(None, 10.0)],
         "sum(sum_over_time({a=\"b\"} | json n=\"of[\\\"eu-1.x\\\"].n\" | unwrap n [5s]))": [(None, 10.0)],
         f"2 * min(min_over_time({source})) - 1 + 2": [(None, 11.0)],
+        'sum(count_over_time({a="b"} [5s] offset 7s))': [(None, 3.0)],
+        'sum(count_over_time({a="b"} [5s])) unless on () sum by (who) (count_over_time({a="b"} | json who="who" [5s]))': [],
+        'sum(count_over_time({a="b"} [5s])) unless on () sum(count_over_time({a="b"} [5s] offset 20s))': [(None, 5.0)],
         f"sum by (who) (count_over_time({{a=\"b\"}} | json who=\"who\" [5s])) / on () group_left () sum(count_over_time({{a=\"b\"}} [5s]))": [("a", 0.4), ("b", 0.6)],
     }.items():
         values = logql.Log(lines).evaluate(logql.Parser(query).parse(), 9.0)
@@ -343,7 +362,7 @@ AGAIN = {entry["event"]: entry["again_s"] for entry in EVENTS if "again_s" in en
 if __name__ == "__main__":
     faults = []
     for test in (test_queries, test_fields, test_generated, test_pages, test_samples, test_several,
-                 test_lasting, test_outages):
+                 test_lasting, test_outages, test_ending):
         test(faults.append)
     for text in faults:
         print(f"error: {text}", file=sys.stderr)

@@ -69,7 +69,7 @@ extension LoggedEvent {
         .error,
         "the clock is over a minute off the database's: no request is decided",
         [.leadMilliseconds],
-        again: .seconds(600)
+        again: .seconds(30)
     )
     package static let clockRight = LoggedEvent(
         "clock.right",
