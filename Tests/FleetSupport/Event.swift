@@ -25,6 +25,7 @@ package struct Event: Sendable {
         package let send: Send?
         package let code: Code?
         package let resendAfter: String?
+        package let retryAfter: String?
         package let expiresAt: String?
         package let sendsLeft: Int?
         package let fictional: Bool?
@@ -63,6 +64,9 @@ package struct Event: Sendable {
     package var id: String { record.text("ce_id") ?? "" }
 
     package var answer: Answer { Answer(body.status, body.reason) }
+
+    /// True for an event which says that its message has not left yet: its outcome comes in another one.
+    package var isPending: Bool { answer == Answer("suppressed", "send_pending") }
 
     package var verification: VerificationID? {
         body.verificationId.flatMap { UUIDValue($0) }.map { VerificationID($0) }

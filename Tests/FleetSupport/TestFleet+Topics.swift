@@ -69,7 +69,7 @@ extension TestFleet {
         var seen = 0
         let events = try await deliveries.read(
             until: { events in
-                for event in events[seen...] where wanted.contains(event.body.requestId) {
+                for event in events[seen...] where wanted.contains(event.body.requestId) && !event.isPending {
                     found[event.body.requestId, default: []].insert(event.id)
                 }
                 seen = events.count
@@ -79,7 +79,7 @@ extension TestFleet {
                 "\(count) events for \(wanted.count) requests; there are \(found.count) with \(found.values.map(\.count).min() ?? 0) or more",
             within: limit
         )
-        return events.filter { wanted.contains($0.body.requestId) }
+        return events.filter { wanted.contains($0.body.requestId) && !$0.isPending }
     }
 
     /// The only event of a request.
@@ -87,6 +87,17 @@ extension TestFleet {
         let events = try await events(of: [request.id], within: limit)
         #expect(events.count == 1, "\(events.map(\.answer))")
         return try #require(events.first)
+    }
+
+    /// The event which says that a request's message has not left yet.
+    package func pendingEvent(of request: TestRequest) async throws -> Event {
+        func isMeant(_ event: Event) -> Bool { event.isPending && event.body.requestId == request.id }
+        let events = try await deliveries.read(
+            until: { $0.contains(where: isMeant) },
+            or: "a pending event of \(request.id)",
+            within: .seconds(30)
+        )
+        return try #require(events.first(where: isMeant))
     }
 
     /// All events so far, and those that arrive within a time from now.

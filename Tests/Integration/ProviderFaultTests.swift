@@ -89,7 +89,7 @@ extension Scenarios {
                 try await fleet.send(requests)
                 _ = try await fleet.events(of: requests.map(\.id), within: .seconds(90))
 
-                let events = try await fleet.allEvents(after: .seconds(3))
+                let events = try await fleet.allEvents(after: .seconds(3)).filter { !$0.isPending }
                 #expect(events.count == requests.count)
                 for (request, wanted) in zip(requests, Self.cases) {
                     let event = try #require(events.first { $0.body.requestId == request.id })
@@ -102,6 +102,32 @@ extension Scenarios {
                         #expect(try await fleet.check(code, event) == .approved, "\(wanted.name)")
                     }
                 }
+            }
+        }
+
+        @Test func `a gateway is answered within seconds while the provider is away, and the outcome follows`()
+            async throws
+        {
+            let policy = TestPolicy.standard.replacing("[main]", with: "[away]")
+            try await TestFleet.with(policy: policy) { fleet in
+                // Nobody listens there: every connection is refused.
+                try fleet.addProvider("away", at: "http://127.0.0.1:1")
+                _ = try await fleet.startWorker()
+                let number = Numbers.one()
+                let (first, again) = (TestRequest(phoneNumber: number), TestRequest(phoneNumber: number))
+                let start = ContinuousClock.now
+                try await fleet.send(first)
+                let answer = try await fleet.pendingEvent(of: first)
+                #expect(ContinuousClock.now - start < .seconds(5))
+                #expect(answer.body.retryAfter != nil && answer.body.verificationId != nil)
+                #expect(answer.body.send?.provider == "away")
+
+                // The person asks again before the outcome is known.
+                try await fleet.send(again)
+                #expect(try await fleet.pendingEvent(of: again).body.retryAfter != nil)
+                let outcomes = try await fleet.events(of: [first.id, again.id], within: .seconds(60))
+                #expect(Set(outcomes.map(\.answer)) == [Answer("failed", "provider_unavailable")])
+                #expect(Set(outcomes.map(\.body.send?.id)) == [answer.body.send?.id])
             }
         }
 

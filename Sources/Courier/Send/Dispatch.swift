@@ -126,7 +126,8 @@ struct Dispatch: Sendable {
             send: send.reference,
             disposition: .retry(after: min(pause, send.timeLeft(since: claimedAt)) * Double.random(in: 0.5...1)),
             attempts: send.attempts,
-            attempt: nil
+            attempt: nil,
+            verification: send.verification
         )
     }
 

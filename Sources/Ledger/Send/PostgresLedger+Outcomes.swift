@@ -38,7 +38,7 @@ extension PostgresLedger {
             if results.contains(where: { !settled.contains($0.send.claim) && $0.isEvidence }) {
                 throw ChangedSinceClaim()
             }
-            let open = results.filter { settled.contains($0.send.claim) && $0.disposition.settles }
+            let open = results.filter { settled.contains($0.send.claim) && $0.isTold }
             var pack = Pack(behind: try answers.dropFirst(3).first.map(Self.verificationIDs) ?? [])
             let now = try answers[2].clock()
 
@@ -85,7 +85,7 @@ extension PostgresLedger {
 
         func isLocked(_ result: SendResult) -> Bool {
             lockedSends.contains(result.send.id)
-                || result.disposition.settles && verifications.busy.contains(result.send.verificationID)
+                || result.isTold && verifications.busy.contains(result.send.verificationID)
         }
     }
 
@@ -94,7 +94,7 @@ extension PostgresLedger {
     /// Rows that do not exist need no lock.
     private func lockFree(_ results: [SendResult], _ transaction: Transaction) throws -> FreeRows {
         let existing = Self.existingSends(results.map(\.send.id))
-        let ids = Set(results.filter(\.disposition.settles).map(\.send.verificationID))
+        let ids = Set(results.filter(\.isTold).map(\.send.verificationID))
         let answers = try transaction.run(
             [existing.forUpdateSkippingLocked, existing] + FreeVerifications.lock(ids) + [Self.unpublished(ids)]
         )
@@ -114,7 +114,7 @@ extension PostgresLedger {
     ) throws -> (OutcomeDecision.Changes, [Statement]) {
         let answers = try transaction.run([Self.settleSends(results), .clock])
         let settled = try Self.sendClaims(answers[0])
-        let open = results.filter { settled.contains($0.send.claim) && $0.disposition.settles }
+        let open = results.filter { settled.contains($0.send.claim) && $0.isTold }
 
         // Settle sends that a sweep marked unknown, or for a repeat, while this worker was cut off: it has their results.
         let unsettled = results.filter { !settled.contains($0.send.claim) && $0.isEvidence }
@@ -173,13 +173,6 @@ extension SendDisposition {
         switch self {
         case .sent, .failed: true
         case .delivered, .unknown, .expiredUnsent, .retry, .repeatOnce: false
-        }
-    }
-
-    fileprivate var settles: Bool {
-        switch self {
-        case .sent, .delivered, .failed, .unknown, .expiredUnsent: true
-        case .retry, .repeatOnce: false
         }
     }
 }

@@ -37,9 +37,6 @@ struct IntakeDecision {
     /// Randomness for the nonces of seals.
     var randomness: any RandomNumberGenerator
 
-    /// Minimum pause of a gateway whose request waits for the outcome of an open send.
-    private static let pendingPause = Duration.seconds(5)
-
     init(facts: IntakeFacts, rules: IntakeRules, randomness: any RandomNumberGenerator) {
         self.facts = facts
         policy = rules.policy
@@ -138,7 +135,7 @@ struct IntakeDecision {
         case .live where current.isFictional != isFictional:
             begin(candidate, request, passed)
         case .live where current.sendOpen:
-            let end = max(current.resendAfter, facts.now + Self.pendingPause)
+            let end = current.retryAfter(at: facts.now)
             let waiting = current.awaited(by: candidate.key.requestID)
             suppress(candidate, waiting, reason: .sendPending, retryAfter: end, rule: "slot.send_pending")
         case .live where facts.now < current.resendAfter:

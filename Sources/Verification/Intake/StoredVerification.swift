@@ -299,6 +299,12 @@ package struct StoredVerification: Sendable, Equatable {
     /// Maximum of requests that wait for one send: a person presses the button a few times.
     private static let mostWaiting = 8
 
+    /// Minimum pause of a gateway whose request waits for the outcome of an open send.
+    private static let pendingPause = Duration.seconds(5)
+
+    /// The time from which on a new request makes sense while a send is open.
+    func retryAfter(at now: Timestamp) -> Timestamp { max(resendAfter, now + Self.pendingPause) }
+
     /// The verification with one more request that gets the outcome of its open send.
     func awaited(by requestID: String) -> StoredVerification {
         guard waiting.count < Self.mostWaiting else { return self }

@@ -14,7 +14,7 @@ package enum OutcomeDecision {
     ///
     /// `results` are those that changed their send's row, so that every event belongs to one change. `late` are the
     /// claims of sends that were `unknown` when their holder reported the result. `verifications` are those of the
-    /// results, locked; a result without one publishes no event. `now` is the database's time.
+    /// results, locked; a result without one publishes no event. A first delay is told, and settles nothing. `now` is the database's time.
     package static func settle(
         _ results: [SendResult],
         late: Set<SendClaim> = [],
@@ -26,9 +26,15 @@ package enum OutcomeDecision {
         var changed: Set<VerificationID> = []
         var changes = Changes()
         for result in results {
-            guard let status = result.disposition.status,
-                var verification = verifications[result.send.verificationID]
-            else { continue }
+            guard var verification = verifications[result.send.verificationID] else { continue }
+            if result.isFirstDelay, verification.state == .live {
+                verification.sequence += 1
+                let event = event(result, result.send.requestID, verification, .suppressed, now)
+                changes.outbox.append(event.record(source: source, appendedAt: result.send.appendedAt))
+                verifications[verification.id] = verification
+                changed.insert(verification.id)
+            }
+            guard let status = result.disposition.status else { continue }
             let wasOpen = verification.sendOpen
             if late.contains(result.send.claim) {
                 settleLate(result, &verification, status, now)
@@ -122,7 +128,8 @@ package enum OutcomeDecision {
             requestID: requestID,
             subject: verification.subject,
             status: status,
-            reason: result.disposition.reason,
+            reason: result.isFirstDelay ? .suppressed(.sendPending) : result.disposition.reason,
+            retryAfter: result.isFirstDelay ? verification.retryAfter(at: now) : nil,
             rule: result.disposition.rule,
             send: DeliveryEvent.Send(
                 id: result.send.id,

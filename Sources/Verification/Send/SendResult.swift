@@ -41,6 +41,18 @@ package final class SendResult: Sendable {
         }
     }
 
+    /// True when the first claim of a send ends without an outcome, and another one follows after a delay.
+    ///
+    /// The request is then answered `send_pending`: its gateway need not wait for a provider that is away. Later claims
+    /// say nothing new, and a claim that a stopping worker hands back is taken over at once.
+    var isFirstDelay: Bool {
+        guard case .retry(let delay) = disposition else { return false }
+        return send.fence == 1 && delay > .zero
+    }
+
+    /// True for a result that may have an event.
+    package var isTold: Bool { disposition.status != nil || isFirstDelay }
+
     package init(
         send: SendReference,
         disposition: SendDisposition,
@@ -135,9 +147,9 @@ package enum SendDisposition: Sendable, Equatable {
 
     var rule: String {
         switch self {
-        case .sent, .retry, .repeatOnce: "send"
+        case .sent, .repeatOnce: "send"
         case .delivered: "receipt"
-        case .failed, .unknown: "routes"
+        case .failed, .unknown, .retry: "routes"
         case .expiredUnsent: "time.deadline"
         }
     }

@@ -188,8 +188,15 @@ final class MemorySink: RecordSink, Service {
 
     var hasFailures: Bool { state.withLock { $0.failures > 0 } }
 
-    /// Status and reason of each published event.
-    var answers: [String] {
+    /// Status and reason of each published event, without those of `pending`.
+    var answers: [String] { words.filter { $0 != Self.sendPending } }
+
+    /// Number of events which say that a message has not left yet.
+    var pending: Int { words.count { $0 == Self.sendPending } }
+
+    private static let sendPending = "suppressed send_pending"
+
+    private var words: [String] {
         state.withLock(\.published).map { record in
             guard let value = record.value, case .object(let event)? = try? JSONScanner.parse(value) else { return "" }
             return [event.text("status"), event.text("reason")].compactMap { $0 }.joined(separator: " ")

@@ -28,6 +28,7 @@ import Verification
             worker.rates.open()
             try await worker.settle(events: 8)
             #expect(worker.sink.answers == [String](repeating: "sent", count: 8))
+            #expect(worker.sink.pending == 8, "each is told once that it waits")
             #expect(provider.messages.count == 8)
         }
     }
@@ -60,6 +61,7 @@ import Verification
             worker.source.add([Self.numbers[0]])
             try await worker.settle(events: 1)
             #expect(worker.sink.answers == ["sent"])
+            #expect(worker.sink.pending == 1)
         }
         let calls = journal.work.compactMap { if case .called(let provider) = $0 { provider } else { nil } }
         #expect(calls == ["first", "second", "second"])

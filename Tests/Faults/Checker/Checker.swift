@@ -28,7 +28,7 @@ struct Checker {
 
     /// The decisions of each request; a redelivered event counts once.
     ///
-    /// An unknown outcome does not count if a later event settles it.
+    /// An unknown outcome does not count if a later event settles it, nor a pending send whose outcome came.
     let decisions: [String: [History.Event]]
 
     init(_ history: History, repeatsUnknown: Bool = false) {
@@ -36,7 +36,10 @@ struct Checker {
         self.repeatsUnknown = repeatsUnknown
         let first = Dictionary(history.events.map { ($0.id, $0) }) { first, _ in first }
         decisions = Dictionary(grouping: first.values.filter(\.isDecision), by: \.request).mapValues { events in
-            events.filter { event in event.status != "unknown" || !events.contains { $0.settles(event) } }
+            let outcomes = events.filter { $0.reason != "send_pending" }
+            return (outcomes.isEmpty ? events : outcomes).filter { event in
+                event.status != "unknown" || !events.contains { $0.settles(event) }
+            }
         }
         counts.requests = history.requests.count
         // A repeated send had an unknown outcome at first, whatever its final outcome.

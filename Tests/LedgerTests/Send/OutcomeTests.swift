@@ -115,13 +115,14 @@ import Verification
         }
     }
 
-    @Test func `a retry waits without an event, and its verification stays open`() async throws {
+    @Test func `a retry waits, its first delay is told, and its verification stays open`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let claims = try await worker.claims()
             let recorded = try await worker.settle(claims, .retry(after: .seconds(5)))
 
-            #expect(recorded.outbox.isEmpty)
+            #expect(recorded.outbox.map { $0.json?.text("reason") } == ["send_pending"])
+            #expect(recorded.outbox.map(\.sequence) == [1])
             #expect(
                 try await database.text(
                     """
@@ -134,7 +135,7 @@ import Verification
             #expect(
                 try await database.text(
                     "SELECT concat_ws(' ', sequence, sends_used, send_open, status) FROM courier.verification"
-                ) == "0 1 t"
+                ) == "1 1 t"
             )
             #expect(try await worker.ledger.sweepSends(capacity: 10).value.isEmpty)
         }

@@ -117,7 +117,8 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let claims = try await worker.claims()
-            _ = try await worker.settle(claims, .retry(after: .seconds(30)))
+            // The event of the first delay is published before that of the outcome.
+            try await worker.publish(try await worker.settle(claims, .retry(after: .seconds(30))))
             #expect(try await worker.ledger.sweepSends(capacity: 10).value.isEmpty)
             try await database.lapseSends()
             let due = try await worker.ledger.sweepSends(capacity: 10).value

@@ -134,14 +134,40 @@ import Verification
         #expect(changes.events.first?.status == "sent")
     }
 
-    @Test func `a send that is tried again changes no verification and publishes nothing`() throws {
+    @Test func `a send whose provider is away is told once, and settles nothing`() throws {
         var (tables, claim) = try claimed()
-        let before = tables.verifications
+        let before = try #require(tables.verifications[claim.reference.verificationID])
         let changes = tables.settle(claim, .retry(after: .seconds(1)))
-        #expect(changes.outbox.isEmpty)
-        #expect(changes.verifications.isEmpty)
-        #expect(tables.verifications == before)
+        let event = try #require(changes.events.first)
+        #expect(changes.events.count == 1)
+        #expect(event.requestID == claim.reference.requestID)
+        #expect(event.status == "suppressed" && event.reason == "send_pending" && event.rule == "routes")
+        #expect(event.text("retryAfter") == (Timestamp.test + .seconds(60)).rfc3339)
+        #expect(event.object("send")?.text("errorCode") == "30001")
+        var after = try #require(tables.verifications[before.id])
+        #expect(after.sequence == 1 && after.sendOpen && after.status == nil)
+        after.sequence = before.sequence
+        #expect(after == before)
         #expect(SendDisposition.retry(after: .seconds(1)).sendState == "pending")
+
+        // Later claims say nothing new.
+        tables.now = tables.now + .seconds(2)
+        let again = try #require(tables.sweep().claims.first)
+        #expect(tables.settle(again, .retry(after: .seconds(2))).outbox.isEmpty)
+        tables.now = tables.now + .seconds(3)
+        let last = try #require(tables.sweep().claims.first)
+        #expect(tables.settle(last, .sent).events.map(\.sequence) == [2])
+    }
+
+    @Test(arguments: [StoredVerification.State.approved, .locked, .cancelled])
+    func `nothing is pending for an ended verification, nor when a claim is handed back`(
+        state: StoredVerification.State
+    ) throws {
+        var (tables, claim) = try claimed()
+        var ended = tables
+        ended.verifications[claim.reference.verificationID]?.state = state
+        #expect(ended.settle(claim, .retry(after: .seconds(1))).outbox.isEmpty)
+        #expect(tables.settle(claim, .retry(after: .zero)).outbox.isEmpty)
     }
 
     @Test func `an outcome whose verification is gone has no event`() throws {
