@@ -16,6 +16,22 @@ package enum KafkaAdmin {
             try client.partitionCount(of: topic, within: limit)
         }
     }
+
+    /// A setting of an existing topic by Kafka's name, such as `message.timestamp.type`.
+    ///
+    /// Nil when the client has no permission to read settings; throws `.unknownTopicOrPartition` without the topic.
+    package static func setting(
+        _ name: String,
+        of topic: String,
+        configuration: KafkaConfiguration,
+        within limit: Duration = .seconds(10)
+    ) async throws(KafkaError) -> String? {
+        let session = try KafkaSession(.producer, configuration, ["enable.idempotence": "false"])
+        return try await session.ask { client throws(KafkaError) in
+            _ = try client.partitionCount(of: topic, within: limit)
+            return client.setting(name, of: topic, within: limit)
+        }
+    }
 }
 
 /// A client for one blocking call, on a thread of its own.

@@ -25,6 +25,24 @@ extension ApacheKafkaTests {
         }
     }
 
+    @Test(arguments: ["LogAppendTime", "CreateTime"]) func `a topic's settings can be read`(type: String) async throws {
+        let broker = try TestBroker(.external)
+        let topic = uniqueName("times-")
+        try await KafkaAdmin.createTopic(
+            topic,
+            partitions: 1,
+            replicas: BrokerKind.replicas,
+            settings: ["message.timestamp.type": type],
+            configuration: broker.configuration()
+        )
+        func setting(of topic: String) async throws(KafkaError) -> String? {
+            try await KafkaAdmin.setting("message.timestamp.type", of: topic, configuration: broker.configuration())
+        }
+        #expect(try await setting(of: topic) == type)
+        let missing = await #expect(throws: KafkaError.self) { _ = try await setting(of: uniqueName("missing-")) }
+        #expect(missing?.reason == .topicMissing)
+    }
+
     @Test func `a topic that is read whole has no lag, whatever transactions left, and an open one hides none`()
         async throws
     {

@@ -30,7 +30,8 @@ struct RunCommand: AsyncParsableCommand {
             --check connects to nothing: exit code 0 without a fault, 2 with one. With
             --connect it also asks PostgreSQL whether a worker could start: its version and
             clock, the migrations, and the keys, of which none may be missing that a live
-            verification needs.
+            verification needs. It warns about topics: one that is missing, or one whose
+            records carry their producers' times.
 
             Exit code 0 after a stop, 1 when it failed at work, 2 with one line a fault
             when it could not start, 70 when a part of it stood still, 128 and the signal
@@ -61,7 +62,10 @@ struct RunCommand: AsyncParsableCommand {
         let warnings = configuration.warnings(environment: environment)
         if check {
             for warning in warnings { printError("warning: \(warning)") }
-            if connect { try await checkDatabase(configuration) }
+            if connect {
+                try await checkDatabase(configuration)
+                for warning in await configuration.kafka.topicWarnings() { printError("warning: \(warning)") }
+            }
             return printOutput(["no faults"])
         }
         let logger = WorkerLog.start(configuration.log, environment: environment)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import KafkaClient
+import KafkaTools
 import Providers
 import SettingsReading
 import Verification
@@ -121,6 +122,31 @@ extension KafkaSettings {
         } else {
             option.fault("must be a single value; write the option's whole name, such as `sasl.mechanism`")
         }
+    }
+}
+
+extension KafkaSettings {
+    /// What differs from the topics that a worker needs, one sentence each; empty without a difference.
+    ///
+    /// A worker starts nevertheless: topics can be made and changed while it runs.
+    func topicWarnings() async -> [String] {
+        let timed = [topics.requests, topics.receipts]
+        var warnings: [String] = []
+        for topic in timed + [topics.deliveries, topics.deadLetters] {
+            do throws(KafkaError) {
+                let type = try await KafkaAdmin.setting("message.timestamp.type", of: topic, configuration: client)
+                guard timed.contains(topic), let type, type != "LogAppendTime" else { continue }
+                warnings.append(
+                    "records of \(topic) carry their producers' times: kafka-configs.sh --alter --topic \(topic)"
+                        + " --add-config message.timestamp.type=LogAppendTime"
+                )
+            } catch {
+                warnings.append("\(KafkaFault(error))")
+                // The other topics are behind the same brokers.
+                guard error.reason == .topicMissing else { break }
+            }
+        }
+        return warnings
     }
 }
 

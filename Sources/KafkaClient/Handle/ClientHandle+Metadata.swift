@@ -20,7 +20,7 @@ extension ClientHandle {
     ) -> [Destination: KafkaError] {
         do throws(KafkaError) {
             let partitions = try partitions(of: topic, within: limit)
-            let minimum = minimumInSync(of: topic, within: limit)
+            let minimum = setting("min.insync.replicas", of: topic, within: limit).flatMap { Int32($0) }
             let causes = partitions.compactMap { partition in
                 partition.obstacle(minimumInSync: minimum)?.at(topic: topic, partition: partition.number)
             }
@@ -37,8 +37,10 @@ extension ClientHandle {
         }
     }
 
-    /// `min.insync.replicas` of a topic; nil when the client has no permission to read it.
-    private func minimumInSync(of topic: String, within limit: Duration) -> Int32? {
+    /// A setting of a topic by Kafka's name; nil when the client has no permission to read it.
+    ///
+    /// Queries a broker and blocks the thread.
+    package func setting(_ name: String, of topic: String, within limit: Duration) -> String? {
         // SAFETY: the description and the options are read by the call only, and freed here.
         guard let resource = unsafe rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic),
             let options = unsafe rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS)
@@ -50,7 +52,7 @@ extension ClientHandle {
         unsafe rd_kafka_AdminOptions_set_request_timeout(options, limit.milliseconds, nil, 0)
         var resources: [OpaquePointer?] = unsafe [resource]
         unsafe rd_kafka_DescribeConfigs(client, &resources, 1, options, replies)
-        return pollReply(limit + .milliseconds(100))?.setting("min.insync.replicas").flatMap { Int32($0) }
+        return pollReply(limit + .milliseconds(100))?.setting(name)
     }
 
     private struct PartitionState {

@@ -106,7 +106,7 @@ extension LoggedEvent {
             )
             producerTimes = LoggedEvent(
                 "\(area).producer_times",
-                .warning,
+                .info,
                 "records carry producers' times: set message.timestamp.type=LogAppendTime",
                 [.topic]
             )
