@@ -65,6 +65,11 @@ package final class FaultCollector {
         return .failure(ConfigurationFaults(faults: ordered.map(\.element)))
     }
 
+    /// Leaves faults out that do not concern a reading.
+    package func remove(where isIrrelevant: (ConfigurationFault) -> Bool) {
+        faults.removeAll(where: isIrrelevant)
+    }
+
     /// Adds a fault once, even if two readers report it.
     private func add(_ fault: ConfigurationFault) {
         if known.insert(fault).inserted { faults.append(fault) }

@@ -77,6 +77,24 @@ struct PolicyCheckTests {
         #expect(try await exitCode(policy, "--config", try folder.write(two, to: "two.yaml")) == 0)
     }
 
+    @Test(arguments: [(#"from: "+15005550006""#, Int32(0)), (#"from: "no sender, surely""#, 2), ("", 2)])
+    func `with a configuration, providers need every setting that is no secret`(
+        sender: String,
+        code: Int32
+    )
+        async throws
+    {
+        let policy = try folder.write(ExampleFiles.policy, to: "policy.yaml")
+        let provider = "kind: twilio, accountSid: AC00000000000000000000000000000000, authTokenFile: /nowhere"
+        let configuration = """
+            providers:
+              - { name: main, \(provider)\(sender.isEmpty ? "" : ", \(sender)") }
+              - { name: backup, kind: log }
+            """
+        let file = try folder.write(configuration, to: "courier.yaml")
+        #expect(try await exitCode(policy, "--config", file) == code)
+    }
+
     /// A change to the smallest policy, and the expected note.
     static let notes: [(@Sendable (inout TenantPolicy) -> Void, String)] = [
         ({ $0.limits.perRecipient = [] }, "limits.perRecipient: no limit"),

@@ -3,6 +3,7 @@
 import ArgumentParser
 import Formats
 import Logs
+import SettingsReading
 import Verification
 
 struct PolicyCheckCommand: AsyncParsableCommand {
@@ -11,8 +12,10 @@ struct PolicyCheckCommand: AsyncParsableCommand {
         abstract: "Names every fault of a policy file with its line, or sums the policy up.",
         discussion: """
             Exit code 0 when a worker would take the policy, 2 when it would refuse it.
-            With --config it is also checked that the routes lead to providers that the
-            configuration has. schemas/policy.schema.json lets an editor complete the keys.
+            With --config the routes must lead to providers that the configuration has, and
+            these must have all settings but secrets: code-courier run --check reads those
+            and the other sections. schemas/policy.schema.json lets an editor complete the
+            keys.
 
               code-courier policy check policy.yaml
               code-courier policy check policy.yaml --config courier.yaml
@@ -27,12 +30,22 @@ struct PolicyCheckCommand: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        let settings = try StartFailure.unwrap(
-            PolicySettings.load(path: options.config, environment: options.environment)
-        )
-        let policy = try StartFailure.unwrap(PolicyFile.load(path: file, providers: settings.providers))
+        let source = ConfigurationSource(path: options.config, environment: options.environment)
+        let settings = PolicySettings.read(source)
+        // An entry with an unknown key is left out of the providers, so routes to it would look wrong.
+        let areProvidersKnown = source.faults.isEmpty
+        if settings.providers != nil { source.checkProviders() }
+        let reading = PolicyFile.load(path: file, providers: areProvidersKnown ? settings.providers : nil)
+        // The faults of both files at once.
+        guard case .success(let policy) = reading, source.faults.isEmpty else {
+            throw StartFailure.report(source.faults.result(settings).faults + reading.faults)
+        }
         printOutput(PolicySummary(policy: policy, now: .now).lines(file: file))
     }
+}
+
+extension Result where Failure == ConfigurationFaults {
+    fileprivate var faults: [ConfigurationFault] { if case .failure(let failure) = self { failure.faults } else { [] } }
 }
 
 struct PolicyCommand: AsyncParsableCommand {

@@ -15,6 +15,9 @@ final class ConfigurationSource: SettingSource {
     let faults: FaultCollector
     let file: FileSettings
 
+    /// False when everything comes from the environment.
+    let hasFile: Bool
+
     /// True without a file or when its root is a mapping; otherwise missing keys cannot be reported.
     let isUnderstood: Bool
 
@@ -45,6 +48,7 @@ final class ConfigurationSource: SettingSource {
             }
         }
         file = FileSettings(root: root)
+        hasFile = path != nil
         isUnderstood = path == nil || root?.isMapping == true
         folder = path?.lastIndex(of: "/").flatMap { slash in path?[...slash] }.map(String.init)
         let environment = environment.mapValues(\.trimmed).filter { !$0.value.isEmpty }

@@ -18,12 +18,32 @@ struct PolicySettings {
         environment: [String: String]
     ) -> Result<PolicySettings, ConfigurationFaults> {
         let source = ConfigurationSource(path: path, environment: environment)
+        return source.faults.result(read(source))
+    }
+
+    static func read(_ source: ConfigurationSource) -> PolicySettings {
         var settings = PolicySettings()
-        if path != nil { settings.providers = source.file.providers.channels }
+        if source.hasFile { settings.providers = source.file.providers.channels }
         let read = Settings.read(source, ["policy", "worker"])
         settings.policyPath = read.policyPath
         settings.maxRequestAge = read.worker.maxRequestAge
-        return source.faults.result(settings)
+        return settings
+    }
+}
+
+extension ConfigurationSource {
+    /// Reads the providers for their faults, without those of secrets: where a policy is written, there are none.
+    func checkProviders() {
+        _ = [ProviderSettings].read(self)
+        faults.remove(where: file.providers.isOfSecret)
+    }
+}
+
+extension [ProviderEntry] {
+    /// True for a fault of a setting that may be given as the path of a file.
+    fileprivate func isOfSecret(_ fault: ConfigurationFault) -> Bool {
+        let name = fault.key.split(separator: ".").last.map(String.init) ?? ""
+        return contains { entry in entry.keys.contains(name.hasSuffix("File") ? name : "\(name)File") }
     }
 }
 
