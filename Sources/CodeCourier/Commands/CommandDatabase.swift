@@ -27,20 +27,29 @@ enum CommandDatabase {
     }
 }
 
-/// The options that locate the database of an operator's command.
+/// The options that locate the configuration and the database of a command.
 struct OperatorDatabaseOptions: ParsableArguments {
     @OptionGroup var options: ConfigurationOptions
 
     @Option(help: "The database as a libpq URI; default: the configuration's.")
     var postgresURL: String?
 
+    /// The database for a command, which the connection names.
+    func configuration(for command: String, statementTimeout: Duration = .seconds(10)) throws -> PostgresConfiguration {
+        PostgresConfiguration(
+            url: try options.databaseURL(or: postgresURL),
+            applicationName: "code-courier \(command)",
+            statementTimeout: statementTimeout
+        )
+    }
+
     /// Runs a body with a connection, which names the command; the login needs the role `courier_operator`.
     func withPool<Value>(
         for command: String,
+        statementTimeout: Duration = .seconds(10),
         _ body: (PostgresPool) async throws -> Value
     ) async throws -> Value {
-        let url = try options.databaseURL(or: postgresURL)
-        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier \(command)")
+        let configuration = try configuration(for: command, statementTimeout: statementTimeout)
         return try await CommandDatabase.with(configuration, role: "courier_operator", body)
     }
 }

@@ -4,7 +4,6 @@ import Administration
 import ArgumentParser
 import Formats
 import Foundation
-import PostgresClient
 import SettingsReading
 import Verification
 
@@ -34,7 +33,7 @@ struct EraseCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     @Option(
         name: [.customLong("phone"), .customLong("phone-number")],
@@ -54,9 +53,6 @@ struct EraseCommand: AsyncParsableCommand {
     @Flag(help: "Say what would be erased, and change nothing.")
     var dryRun = false
 
-    @Option(help: "The database as a libpq URI; default: the configuration's.")
-    var postgresURL: String?
-
     func validate() throws {
         guard [phone, email, deviceToken].count(where: { $0 != nil }) == 1 else {
             throw ValidationError("say who: one of --phone, --email and --device-token")
@@ -65,24 +61,15 @@ struct EraseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let recipient = try recipient()
-        let keys = try options.read(KeySettings.readFingerprint)
+        let keys = try database.options.read(KeySettings.readFingerprint)
         let fingerprints = keys.all.map { recipient.fingerprint(key: $0) }
-        let configuration = Self.configuration(url: try options.databaseURL(or: postgresURL))
-        let report = try await CommandDatabase.with(configuration, role: "courier_operator") { pool in
+        // No index has the fingerprint, so all verifications are scanned.
+        let report = try await database.withPool(for: "erase", statementTimeout: .seconds(600)) { pool in
             let eraser = Eraser(pool: pool)
             try await eraser.checkKeys(keys.checkValues(as: "fingerprint"))
             return try await eraser.erase(fingerprints: fingerprints, tenant: tenant, isRehearsal: dryRun)
         }
         ErasureOutput(report: report, recipient: recipient, isRehearsal: dryRun).write()
-    }
-
-    private static func configuration(url: String) -> PostgresConfiguration {
-        PostgresConfiguration(
-            url: url,
-            applicationName: "code-courier erase",
-            // No index has the fingerprint, so this scans all verifications.
-            statementTimeout: .seconds(600)
-        )
     }
 
     private func recipient() throws -> Recipient {

@@ -3,7 +3,6 @@
 import Administration
 import ArgumentParser
 import Formats
-import PostgresClient
 import SettingsReading
 import Verification
 
@@ -31,26 +30,23 @@ struct KeysCommand: AsyncParsableCommand {
     )
 }
 
-/// The options that locate the rings.
-struct KeyOptions: ParsableArguments {
-    @OptionGroup var options: ConfigurationOptions
-
+extension ConfigurationOptions {
     /// The rings that are set; prints the faults and throws without any.
-    func rings() throws -> [PlacedRing] { try options.read(KeySettings.readPlaced) }
+    fileprivate func rings() throws -> [PlacedRing] { try read(KeySettings.readPlaced) }
 
     /// The ring of this name.
-    func ring(_ name: RingName) throws -> PlacedRing {
+    fileprivate func ring(_ name: RingName) throws -> PlacedRing {
         if let ring = try rings().first(where: { $0.name == name.rawValue }) { return ring }
         throw StartFailure.report(["keys.\(name.rawValue) is not set"])
     }
+}
 
+extension OperatorDatabaseOptions {
     /// Reads the use of keys, and reports a fault of the database in one line.
     ///
     /// Keys that are not the fleet's would make the answer one of other keys, so they are a fault.
-    func needs(of rings: [PlacedRing], _ postgresURL: String?) async throws -> [KeyNeed] {
-        let url = try options.databaseURL(or: postgresURL)
-        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier keys")
-        return try await CommandDatabase.with(configuration, role: "courier_operator") { pool in
+    fileprivate func needs(of rings: [PlacedRing]) async throws -> [KeyNeed] {
+        try await withPool(for: "keys") { pool in
             try await KeyCheck(pool).compareAsOperator(rings.flatMap { $0.ring.checkValues(as: $0.name) })
             return try await KeyUse(pool).needs()
         }
@@ -88,17 +84,14 @@ struct KeysStatusCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var keys: KeyOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Option(help: "The database as a libpq URI; default: the configuration's.")
-    var postgresURL: String?
-
     func run() async throws {
-        let rings = try keys.rings()
-        let status = KeyStatus(rings: rings, needs: try await keys.needs(of: rings, postgresURL))
+        let rings = try database.options.rings()
+        let status = KeyStatus(rings: rings, needs: try await database.needs(of: rings))
         if json { printOutput(status.json) } else { printOutput(status.lines) }
         if status.keys.contains(where: { $0.state == .missing }) { throw ExitCode(1) }
     }
@@ -123,10 +116,10 @@ struct KeysAddCommand: ParsableCommand {
     @Argument(help: "code, hash, seal or fingerprint.")
     var ring: RingName
 
-    @OptionGroup var keys: KeyOptions
+    @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-        let placed = try keys.ring(ring)
+        let placed = try options.ring(ring)
         guard let entry = RingText.newEntry(in: placed.ring) else {
             throw StartFailure.report(["\(placed.key) has the highest id, 32767: begin a ring with free ids"])
         }
@@ -165,10 +158,10 @@ struct KeysActivateCommand: ParsableCommand {
     @Argument(help: "The key's id.")
     var id: KeyIDArgument
 
-    @OptionGroup var keys: KeyOptions
+    @OptionGroup var options: ConfigurationOptions
 
     func run() throws {
-        let placed = try keys.ring(ring)
+        let placed = try options.ring(ring)
         guard ring != .fingerprint else {
             throw StartFailure.report([
                 "keys.fingerprint: the first key changes only with all workers stopped: docs/operators.md#key-rotation"
@@ -212,22 +205,19 @@ struct KeysRetireCommand: AsyncParsableCommand {
     @Argument(help: "The key's id.")
     var id: KeyIDArgument
 
-    @OptionGroup var keys: KeyOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     @Flag(help: "Say whether it may go, and change nothing.")
     var dryRun = false
 
-    @Option(help: "The database as a libpq URI; default: the configuration's.")
-    var postgresURL: String?
-
     func run() async throws {
-        let placed = try keys.ring(ring)
+        let placed = try database.options.ring(ring)
         try placed.expectKey(id.id)
         if placed.ring.activeID == id.id { throw refusal("it signs; first: code-courier keys add, then keys activate") }
         guard ring != .fingerprint else {
             throw refusal("no row names its fingerprint key; docs/operators.md#key-rotation says how long to keep it")
         }
-        let need = try await keys.needs(of: [placed], postgresURL).first {
+        let need = try await database.needs(of: [placed]).first {
             $0.name == KeyName(ring: ring.rawValue, id: id.id)
         }
         if let need { throw refusal("\(need.sentence); try again at \(need.until.rfc3339)") }

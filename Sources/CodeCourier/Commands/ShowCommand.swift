@@ -4,7 +4,6 @@ import Administration
 import ArgumentParser
 import Formats
 import Foundation
-import PostgresClient
 import Verification
 
 struct ShowCommand: AsyncParsableCommand {
@@ -31,7 +30,7 @@ struct ShowCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var database: OperatorDatabaseOptions
 
     @Argument(help: ArgumentHelp("What to look for; - asks for it.", valueName: "id, number or address"))
     var subject: String
@@ -42,18 +41,13 @@ struct ShowCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    @Option(help: "The database as a libpq URI; default: the configuration's.")
-    var postgresURL: String?
-
     func run() async throws {
         let wanted = ShownSubject(try PersonArgument.text(subject, "id, number or address"))
         let fingerprints = try fingerprints(of: wanted)
-        let url = try options.databaseURL(or: postgresURL)
-        let configuration = PostgresConfiguration(url: url, applicationName: "code-courier show")
-        let output = try await CommandDatabase.with(configuration, role: "courier_operator") { pool in
+        let output = try await database.withPool(for: "show") { pool in
             try await look(for: wanted, fingerprints, StoryReader(pool: pool))
         }
-        printOutput(json ? output.json : Array(output.lines.joined(separator: "\n").utf8))
+        if json { printOutput(output.json) } else { printOutput(output.lines) }
         if output.isEmpty { throw ExitCode(1) }
     }
 
@@ -83,7 +77,7 @@ struct ShowCommand: AsyncParsableCommand {
 
     private func fingerprints(of wanted: ShownSubject) throws -> [[UInt8]] {
         guard case .recipient(let recipient) = wanted else { return [] }
-        return try options.read(KeySettings.readFingerprint).all.map { recipient.fingerprint(key: $0) }
+        return try database.options.read(KeySettings.readFingerprint).all.map { recipient.fingerprint(key: $0) }
     }
 }
 
