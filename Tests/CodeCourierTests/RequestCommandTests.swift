@@ -48,13 +48,16 @@ import Testing
 
     @Test func `the line that checks the code follows a message, and an earlier one's`() {
         let request = RequestDraft(requestID: "r", purpose: "sign_up", recipient: .phone("+16502530000"))
-        let next = ["sent", "suppressed", "rejected"].map { status in
-            let event = EventLine(Array(#"{"requestId":"r","verificationId":"v","status":"\#(status)"}"#.utf8))
+        func next(_ status: String, _ reason: String = "") -> String? {
+            let words = #""status":"\#(status)","reason":"\#(reason)""#
+            let event = EventLine(Array(#"{"requestId":"r","verificationId":"v",\#(words)}"#.utf8))
             return RequestCommand.Send.next(event, request)
         }
-        #expect(next[0] == "with its code: code-courier verify --verification v --code … --purpose sign_up")
-        #expect(next[1]?.hasPrefix("the code of the earlier message is good: ") == true)
-        #expect(next[2] == nil)
+        #expect(next("sent") == "with its code: code-courier verify --verification v --code … --purpose sign_up")
+        #expect(next("suppressed", "resend_window")?.hasPrefix("the code of the earlier message is good: ") == true)
+        #expect(next("suppressed", "send_pending")?.hasPrefix("the code is on its way; when it came: ") == true)
+        #expect(next("rejected", "locked") == nil)
+        #expect(next("rejected", "quota_tenant")?.contains("limits.perTenant") == true)
     }
 
     @Test func `the exit code tells a message on its way from none`() {

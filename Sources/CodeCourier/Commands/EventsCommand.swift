@@ -26,6 +26,10 @@ struct EventsCommand: AsyncParsableCommand {
                   code-courier events tail --since 2h --until-now --request-id signup-4711
                   code-courier events tail --status failed --status expired_unsent --json
 
+                A terminal that is too narrow gets the time of day and the last six
+                characters of the ids, first the request's, and no provider if there is no
+                room; a pipe has the whole line.
+
                 An event has to match all of --request-id, --verification, --phone and
                 --status. --phone needs keys.fingerprint, the workers' whole ring.
                 """
@@ -98,6 +102,7 @@ struct EventsCommand: AsyncParsableCommand {
             json: Bool,
             untilNow: Bool
         ) async throws {
+            let style = OutputStyle.current
             while !Task.isCancelled {
                 let isAtEnd = await reader.reachedEnd
                 // Some brokers understate the end of a partition until its last batch is fetched.
@@ -106,7 +111,8 @@ struct EventsCommand: AsyncParsableCommand {
                 for record in records {
                     guard let value = record.value else { continue }
                     let event = EventLine(value)
-                    if filter.contains(event) { printOutput(json ? value : Array(event.text.utf8)) }
+                    guard filter.contains(event) else { continue }
+                    if json { printOutput(value) } else { printOutput([event.text(width: style.width)]) }
                 }
                 if untilNow, isAtEnd, records.isEmpty { return }
             }

@@ -93,7 +93,8 @@ struct MessagePreviewCommand: AsyncParsableCommand {
             printOutput(table.lines)
             guard table.isCheap else { throw ExitCode(1) }
         case .email where html:
-            printOutput(preview.emails().map(\.html))
+            // A page for a browser, which has no terminal's width.
+            printOutput(Array(preview.emails().map(\.html).joined(separator: "\n").utf8))
         case .email:
             printOutput(preview.emailLines())
         }

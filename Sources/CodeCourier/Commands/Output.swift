@@ -3,8 +3,9 @@
 import Foundation
 import Synchronization
 
+/// Prints lines for people on standard output, in the form for its terminal.
 func printOutput(_ lines: [String]) {
-    printOutput(Array(lines.joined(separator: "\n").utf8))
+    printOutput(Array(OutputStyle.current.lines(lines).joined(separator: "\n").utf8))
 }
 
 /// Prints one document and a line end on standard output.

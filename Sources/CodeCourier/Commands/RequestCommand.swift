@@ -55,9 +55,13 @@ struct RequestCommand: AsyncParsableCommand {
         var bundleId: String?
 
         @Option(
-            help: "sign_up, sign_in, mfa_enrollment, mfa_sign_in, reauthentication, account_link or app_verification."
+            help: """
+                sign_up, sign_in (default), mfa_enrollment, mfa_sign_in, reauthentication, account_link or \
+                app_verification.
+                """,
+            transform: { try ChoiceArgument.value($0, of: "--purpose") }
         )
-        var purpose = "sign_in"
+        var purpose = Purpose.signIn
 
         @Option(help: "The tenant whose policy decides.")
         var tenant = "default"
@@ -85,7 +89,6 @@ struct RequestCommand: AsyncParsableCommand {
             guard (bundleId == nil) == (deviceToken == nil) else {
                 throw ValidationError("give --device-token and --bundle-id together")
             }
-            let _: Purpose = try ChoiceArgument.value(purpose, of: "--purpose")
             guard language.map(LanguageArgument.isValid) ?? true else {
                 throw ValidationError("--language must be a language tag such as en or pt-BR")
             }
@@ -103,7 +106,7 @@ struct RequestCommand: AsyncParsableCommand {
             let request = RequestDraft(
                 requestID: requestId ?? RequestDraft.newID(),
                 tenant: tenant,
-                purpose: purpose,
+                purpose: purpose.rawValue,
                 recipient: try recipient(),
                 subject: subject,
                 languageCode: language,
@@ -114,7 +117,7 @@ struct RequestCommand: AsyncParsableCommand {
             do {
                 let gateway = try await Gateway(settings)
                 let place = try await gateway.send(request)
-                print("request \(request.requestID) is on \(settings.topics.requests), \(place)")
+                printOutput(["request \(request.requestID) is on \(settings.topics.requests), \(place)"])
                 if wait > 0 { isOnItsWay = try await show(request, gateway) }
                 await gateway.close()
             } catch {
@@ -123,16 +126,34 @@ struct RequestCommand: AsyncParsableCommand {
             if !isOnItsWay { throw ExitCode(1) }
         }
 
-        /// Prints the event that answers the request; false when it says that no message leaves, or none came in time.
+        /// Prints the event that answers the request, and the outcome of one that is pending.
+        ///
+        /// False when it says that no message leaves, or none came in time.
         private func show(_ request: RequestDraft, _ gateway: Gateway) async throws -> Bool {
-            guard let event = try await gateway.event(answering: request.requestID, within: .seconds(wait)) else {
-                print("no event came within \(wait) s: is a worker running? (code-courier run)")
+            let end = ContinuousClock.now + .seconds(wait)
+            guard var line = try await next(request, gateway, until: end) else {
+                printOutput(["no event came within \(wait) s: is a worker running? (code-courier run)"])
                 return false
             }
-            let line = EventLine(event)
-            print(line.text)
-            if let next = Self.next(line, request) { print(next) }
+            while line.reason == "send_pending", let later = try await next(request, gateway, until: end) {
+                line = later
+            }
+            // Unbroken, since it is copied.
+            if let next = Self.next(line, request) { printOutput(Array(next.utf8)) }
             return Self.isOnItsWay(line.status)
+        }
+
+        /// Prints the request's next event; nil when none comes.
+        private func next(
+            _ request: RequestDraft,
+            _ gateway: Gateway,
+            until end: ContinuousClock.Instant
+        ) async throws -> EventLine? {
+            let left = end - ContinuousClock.now
+            guard let event = try await gateway.event(answering: request.requestID, within: left) else { return nil }
+            let line = EventLine(event)
+            printOutput([line.text])
+            return line
         }
 
         /// True for an event after which a person may have a message.
@@ -140,8 +161,12 @@ struct RequestCommand: AsyncParsableCommand {
             ["sent", "delivered", "suppressed", "unknown"].contains(status ?? "")
         }
 
-        /// The command that checks the code of this message, or of an earlier one.
+        /// The command that checks the code of this message, or of an earlier one; for some refusals, the advice.
         static func next(_ event: EventLine, _ request: RequestDraft) -> String? {
+            if event.reason == "quota_tenant" {
+                return "the tenant has used up limits.perTenant of the policy, 1000 a minute by default:"
+                    + " docs/policy.md#limits"
+            }
             guard let id = event.verificationID, ["sent", "delivered", "suppressed"].contains(event.status) else {
                 return nil
             }
@@ -153,7 +178,12 @@ struct RequestCommand: AsyncParsableCommand {
             }
             let tenant = request.tenant == "default" ? "" : " --tenant \(request.tenant)"
             let purpose = request.purpose == "sign_in" ? "" : " --purpose \(request.purpose)"
-            let which = event.status == "suppressed" ? "the code of the earlier message is good" : "with its code"
+            let which: String
+            switch (event.status, event.reason) {
+            case ("suppressed", "send_pending"): which = "the code is on its way; when it came"
+            case ("suppressed", _): which = "the code of the earlier message is good"
+            default: which = "with its code"
+            }
             return "\(which): code-courier verify --verification \(id) \(code)\(tenant)\(purpose)"
         }
     }

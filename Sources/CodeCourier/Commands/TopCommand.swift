@@ -92,7 +92,7 @@ private struct TopLoop {
     }
 
     mutating func run(on terminal: Terminal) throws(LogFault) {
-        let colours = ProcessInfo.processInfo.environment["NO_COLOR", default: ""].isEmpty
+        let colours = OutputStyle.current.hasColours
         var drawn: (size: Terminal.Size, at: ContinuousClock.Instant)?
         while !EndingSignal.isHere {
             try wait(keyboard: terminal.keyboard) { _ in }

@@ -41,7 +41,12 @@ package final class Terminal {
         close(keyboard)
     }
 
-    package var size: Size {
+    package var size: Size { Self.outputSize }
+
+    /// The columns of standard output; nil if it is no terminal.
+    package static var outputWidth: Int? { isatty(STDOUT_FILENO) == 1 ? outputSize.width : nil }
+
+    private static var outputSize: Size {
         var window = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0, window.ws_row > 0 else {
             return Size(width: 80, height: 24)
