@@ -95,6 +95,15 @@ import Verification
         #expect(page.contains("<dt>to the provider, p99</dt><dd>31 ms</dd>"))
     }
 
+    @Test func `The page shows what the brake stopped, if it did`() async throws {
+        let brake = #"{"blocked":2,"half_open":1,"refused":1500,"recorded":7}"#
+        let lines = [10.0, 20].map { LogSample.Heartbeat(brake: brake).line($0) }
+        let page = try await page(lines)
+        #expect(page.contains("At most 2 scopes blocked at a time. 3,000 requests refused, 14 only recorded."))
+        let calm = try await self.page([LogSample.Heartbeat().line(10)])
+        #expect(!calm.contains("Toll-fraud brake"))
+    }
+
     @Test func `Where nothing happened the page says so`() async throws {
         let idle = #""worker.id":"w","regions":{"GB":{"sent":0}},"providers":{"main":{"breaker":"closed","score":100}}"#
         let page = try await page([LogSample.line(10, "worker.stats", idle)])

@@ -31,6 +31,21 @@ import Verification
         #expect(text.contains("lag 6  due 3  outbox 12  in flight 80  dead letters/min 12  retries/min 24"))
     }
 
+    @Test func `The brake is shown while it blocks a scope or stops a request`() throws {
+        let lines = ["host-1", "host-2"].map { worker in
+            LogSample.Heartbeat(
+                worker: worker,
+                brake: #"{"blocked":3,"half_open":1,"refused":20,"recorded":1,"reader_lag_ms":6000}"#
+            ).line(600)
+        }
+        let text = try screen(lines, at: 605)
+        #expect(text.contains("brake: 3 scopes blocked, 240 requests/min refused, 12 only recorded"))
+        let calm = try screen([LogSample.Heartbeat().line(600)], at: 605)
+        #expect(!calm.contains { $0.contains("brake") })
+        let summary = TopScreen(try fleet(lines), tally: LineTally(), now: LogSample.time(605), isOver: false).summary
+        #expect(summary.contains(", brake: 3 scopes blocked"))
+    }
+
     @Test func `Figures a minute are those of a minute, however long an interval is`() throws {
         let lines = [300.0, 600].flatMap { second in
             ["host-1", "host-2"].map { worker in

@@ -21,6 +21,11 @@ package struct FleetHistory {
     private(set) var providers = TallyTable()
     private(set) var rules = Tally()
     private(set) var retries = Tally()
+
+    /// The requests that the toll-fraud brake stopped, and the most scopes that it blocked at a time.
+    private(set) var brakeRefused = 0.0
+    private(set) var brakeRecorded = 0.0
+    private(set) var mostBlocked = 0.0
     private(set) var latencies: [String: LatencySummary] = [:]
     private(set) var events = Tally()
 
@@ -112,6 +117,9 @@ extension FleetHistory {
         decisions.add(stats.decisions)
         rules.add(stats.rules)
         retries.add(stats.errors)
+        brakeRefused += stats.brake["refused"] ?? 0
+        brakeRecorded += stats.brake["recorded"] ?? 0
+        mostBlocked = max(mostBlocked, stats.brake["blocked"] ?? 0)
         for (region, outcomes) in stats.regions { regions.add(outcomes, to: region) }
         for (name, provider) in stats.providers {
             providers.add(provider.outcomes, to: name)

@@ -47,6 +47,9 @@ package struct WorkerStats: Sendable {
     package let regions: [String: [String: Double]]
     package let providers: [String: Provider]
     package let rules: [String: Double]
+
+    /// The toll-fraud brake: `blocked` scopes now, and requests `refused` and `recorded`.
+    package let brake: [String: Double]
     package let deadLetters: Double
     package let inFlight: Double?
     package let outbox: Double?
@@ -76,6 +79,7 @@ package struct WorkerStats: Sendable {
         regions = fields.object("regions").map { Self.table($0) } ?? [:]
         providers = fields.object("providers").map { Self.providers($0) } ?? [:]
         rules = fields.object("rules")?.amounts ?? [:]
+        brake = fields.object("brake")?.amounts ?? [:]
         deadLetters = fields.amount("dead_letters") ?? 0
         inFlight = fields.amount("in_flight")
         outbox = fields.amount("outbox")

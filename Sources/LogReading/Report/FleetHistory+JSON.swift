@@ -19,6 +19,11 @@ extension FleetHistory {
         json.table("regions", regions)
         json.table("providers", providers)
         json.ranks("rules", rules)
+        json.object("brake") { brake in
+            brake.member("refused", brakeRefused)
+            brake.member("recorded", brakeRecorded)
+            brake.member("mostBlocked", mostBlocked)
+        }
         json.ranks("retries", retries)
         json.ranks("events", events)
         json.latencies(latencies)

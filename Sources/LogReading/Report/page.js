@@ -202,6 +202,13 @@ function workerSection() {
     table('Workers', head, fleet.workers.map(row)));
 }
 
+function brakeSection() {
+  const { refused, recorded, mostBlocked } = fleet.brake;
+  if (refused + recorded + mostBlocked === 0) return;
+  section('Toll-fraud brake', `At most ${count(mostBlocked, 'scope')} blocked at a time. `
+    + `${count(refused, 'request')} refused, ${whole(recorded)} only recorded.`);
+}
+
 function lineSection() {
   section('Lines', 'What this page was made from: the readable lines by their event.',
     folded(table('Lines by event', ['event', 'lines'], fleet.events.map(({ name, sum }) => [name, whole(sum)]))));
@@ -218,6 +225,7 @@ if (fleet.heartbeats > 0) {
   backlogSection();
   barSection('Refusals', 'Requests that were refused, by the reason that their events give.', 'No request was refused.',
     'Refusals by reason', 'requests', fleet.rules.map(({ name, sum }) => ({ name, sums: { rejected: sum } })));
+  brakeSection();
   unknownSection();
   pauseSection();
 }

@@ -57,6 +57,21 @@ package struct TopScreen {
         let workers = fleet.live(at: now).count
         return fleet.topicFaults(at: now).map { "\($0.sentence) \($0.workers)/\(workers)" }
             + fleet.policyFaults(at: now).map { "policy refused \($0.workers)/\(workers): \($0.fault)" }
+            + [brake].compactMap(\.self)
+    }
+
+    /// The toll-fraud brake while it holds a scope or stops a request.
+    ///
+    /// Each worker knows all blocks.
+    private var brake: String? {
+        let live = fleet.live(at: now)
+        let blocked = live.compactMap { $0.last.stats.brake["blocked"] }.max() ?? 0
+        let (refused, recorded) = (perMinute("refused"), perMinute("recorded"))
+        guard blocked + refused + recorded > 0 else { return nil }
+        func perMinute(_ name: String) -> Double { live.reduce(0) { $0 + 60 * $1.rate { $0.brake[name] ?? 0 } } }
+        let scopes = Figure.count(Int(min(blocked, 1e9)), "scope")
+        return "brake: \(scopes) blocked, \(Figure.short(refused)) requests/min refused, "
+            + "\(Figure.short(recorded)) only recorded"
     }
 
     /// The text before the first entry.
