@@ -6,7 +6,7 @@ package import Verification
 
 /// Shows the toll-fraud brake's blocks to an operator, and writes the operator's orders.
 package struct BrakeDesk: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// - Parameter pool: connections of a role that is granted `courier_operator`, or of the owner.
     package init(pool: PostgresPool) {
@@ -92,8 +92,7 @@ package struct BrakeDesk: Sendable {
             INSERT INTO courier.brake_override AS o (tenant, scope, key, action, until, reason)
             VALUES ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5::float8), $6)
             ON CONFLICT (tenant, scope, key) DO UPDATE
-            SET action = EXCLUDED.action, until = EXCLUDED.until, maximum = NULL, reason = EXCLUDED.reason,
-                created_at = EXCLUDED.created_at, created_by = EXCLUDED.created_by
+            SET action = EXCLUDED.action, until = EXCLUDED.until, maximum = NULL, reason = EXCLUDED.reason
             RETURNING o.until
             """,
             target.parameters + [

@@ -171,7 +171,8 @@ package struct Pipeline: Sendable {
             providers: desk.states,
             deadRoutes: deadRoutes.count,
             blockedScopes: board.count(of: .blocked),
-            halfOpenScopes: board.count(of: .halfOpen)
+            halfOpenScopes: board.count(of: .halfOpen),
+            readerLag: brake.readerLag
         )
     }
 }

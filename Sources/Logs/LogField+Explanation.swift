@@ -67,6 +67,7 @@ extension LogField {
         case .ageMilliseconds: "time since all daily partitions were in order"
         case .scope: "`ip`, `prefix`, `range` or `region`"
         case .brakeKey: "first 8 digits of the scope's key"
+        case .order: "`allow` or `launch`"
         case .expected: "approvals that are usual by now"
         case .observed: "approvals"
         case .trips: "blocks of the scope, each within a day of the one before"
@@ -125,7 +126,7 @@ extension LogField {
         case .brake:
             """
             scopes that the toll-fraud brake has `blocked` or `half_open`, and requests that it `refused` or, without \
-            enforcing, `recorded`
+            enforcing, `recorded`; `reader_lag_ms` is the age of the youngest verification that the brake has judged
             """
         case .unreadHints: "unreadable hints by field"
         case .deadLetters: "published dead letters"

@@ -41,6 +41,7 @@ package enum LogField: String, Sendable, CaseIterable {
     // The toll-fraud brake
     case scope
     case brakeKey = "brake.key"
+    case order
     case expected
     case observed
     case trips

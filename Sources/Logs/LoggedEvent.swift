@@ -74,7 +74,7 @@ extension LoggedEvent {
             postgresUnrecordable, postgresSessionsEnded, receiptsWaiting, intakeWaiting,
             maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
             publishFailed, publishRefused, publishRecovered,
-            brakeReader, brakeTripped, brakeHalfOpen, brakeEnded, brakeAsleep, conversionLow,
+            brakeReader, brakeTripped, brakeHalfOpen, brakeEnded, brakeAsleep, brakeOverridden, conversionLow,
             budgetWarned, budgetReserved, budgetExhausted, budgetKept,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 

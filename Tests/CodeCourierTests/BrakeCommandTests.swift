@@ -112,7 +112,9 @@ import Verification
         #expect(effect(explain(plain, [range], [], BrakePolicy(mode: .off))) == ": off in the policy")
         #expect(effect(explain(plain, [asleep])) == ", recorded: too few approvals")
         #expect(effect(explain(plain, [range], [launch])) == ", recorded: launch")
-        #expect(effect(explain(plain, [range], [order(.phone, 77, .allow)])) == ": allowed")
+        #expect(effect(explain(plain, [range], [order(.phone, 77, .allow)])) == ": allowed by an order")
+        let allowed = BrakePolicy(mode: .enforce, allowedPrefixes: ["+49151"])
+        #expect(effect(explain(plain, [range], [], allowed)) == ": allowed by the policy")
         #expect(effect(explain(plain, [block(range.block.key, .halfOpen)])) == " if it is a probe's turn")
         #expect(explain(plain, []).text.last == "It would be sent.")
         #expect(explain(plain, [range], [], BrakePolicy()).text.last?.hasSuffix("for the rule brake.range.") == true)
@@ -139,6 +141,64 @@ import Verification
         #expect(empty.lines == ["no blocks", "", "no orders"])
     }
 
+    // MARK: replay
+
+    private func replayed() -> BrakeReplayOutput {
+        var random = SystemRandomNumberGenerator()
+        let policy = Policy.test { $0.brake = BrakePolicy(mode: .enforce, minimumApprovals: 0) }
+        var replay = BrakeReplay(policy, hours: ConversionCounts(), from: .test)
+        defer { replay.removeAll() }
+        let samples = (0..<1200).map { second in
+            ConversionSample(
+                id: .version7(at: .test + .seconds(second), using: &random),
+                region: "DE",
+                client: nil,
+                prefix: 0x0123_4567_89ab_cdef,
+                range: nil,
+                isConfirmed: false,
+                outcome: .open
+            )
+        }
+        replay.play(["default": samples], to: .test + .seconds(1200))
+        return BrakeReplayOutput(
+            report: replay.report,
+            start: .test,
+            end: .test + .seconds(1200),
+            version: "7",
+            currency: "EUR"
+        )
+    }
+
+    @Test func `a replay shows which scope would have been blocked, when, and whom it would have refused`() throws {
+        let output = replayed()
+        let tenant = try #require(output.report.tenants["default"])
+        let scope = try #require(tenant.scopes.values.first)
+        let lines = output.lines
+        #expect(lines.first?.hasPrefix("1,200 verifications from \(Timestamp.test.rfc3339) to ") == true)
+        #expect(lines.contains("tenant default"))
+        let refused = try #require(lines.first { $0.hasPrefix("  refused") }).split(separator: " ").map(String.init)
+        let count = tenant.refused.verifications.grouped
+        #expect(refused == ["refused", count, count, "0", "0.00"])
+        let row = try #require(lines.first { $0.hasPrefix("  prefix") }).split(separator: " ").map(String.init)
+        let from = try #require(scope.blocks.first).from.rfc3339
+        let until = try #require(scope.blocks.last).until.rfc3339
+        #expect(row == ["prefix", "01234567", "DE", from, until, String(scope.blocks.count), count, "0", "0"])
+        #expect(lines.suffix(4) == BrakeReplayOutput.assumptions[...])
+        let json = String(decoding: output.json, as: UTF8.self)
+        #expect(json.contains(#""policyVersion":"7","interrupted":false,"#))
+        #expect(json.contains(#""scope":"prefix","key":"01234567","region":"DE","refused":{"verifications":"#))
+        #expect(json.contains(#""blocks":[{"from":"\#(from)","#))
+    }
+
+    @Test func `a replay without a block says so, and one that was interrupted, too`() {
+        var report = BrakeReplayReport()
+        report.isInterrupted = true
+        let output = BrakeReplayOutput(report: report, start: .test, end: .test, version: "7", currency: nil)
+        #expect(output.lines.first?.hasSuffix("policy 7, INTERRUPTED") == true)
+        let json = String(decoding: output.json, as: UTF8.self)
+        #expect(json.contains(#""interrupted":true,"tenants":[]"#))
+    }
+
     // MARK: Options
 
     @Test(arguments: [
@@ -148,7 +208,8 @@ import Verification
         ("lift --ip 192.0.2.1 --scope ip", "--scope is for --phone and --key"),
         ("block --phone - --scope phone --for 1h --reason x", "--scope phone is for allow"),
         ("allow --ip 192.0.2.1 --for 1h --reason ", "--reason"), ("allow --ip 192.0.2.1 --for 0h --reason x", "0h"),
-        ("allow --ip 192.0.2.1 --for 9000h --reason x", "9000h"), ("launch --for 48h --reason x", "<region>"),
+        ("allow --ip 192.0.2.1 --for 9000h --reason x", "9000h"), ("replay --since yesterday", "--since"),
+        ("launch --for 48h --reason x", "<region>"),
     ])
     func `options that name no scope or span are refused`(call: String, words: String) throws {
         let arguments = call.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
@@ -160,6 +221,7 @@ import Verification
         "list --json", "lift --region BR", "lift --key 01234567 --scope prefix",
         "allow --phone - --scope phone --for 30d --reason tester", "block --ip 192.0.2.1 --for 90m --reason attack",
         "launch BR --for 48h --reason launch --tenant shop", "explain --phone - --ip 192.0.2.1 --app-verified",
+        "replay", "replay --policy next.yaml --since 2026-11-24 --until 12h --tenant shop --enforce --json",
     ])
     func `options that name one are taken`(call: String) throws {
         _ = try BrakeCommand.parseAsRoot(call.split(separator: " ").map(String.init))

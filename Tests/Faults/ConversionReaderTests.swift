@@ -111,10 +111,10 @@ private final class MortalLedger: BrakeLedger {
         if isDead { throw Dead() }
     }
 
-    func elect(_ reader: UUIDValue, lease: Duration) async throws -> ReaderTurn? {
+    func elect(_ reader: UUIDValue, lease: Duration, judgedTo: Timestamp?) async throws -> ReaderTurn? {
         try live()
         state.withLock { $0.elections += 1 }
-        return try await ledger.elect(reader, lease: lease)
+        return try await ledger.elect(reader, lease: lease, judgedTo: judgedTo)
     }
 
     func resign(_ reader: UUIDValue) async throws {
@@ -134,7 +134,7 @@ private final class MortalLedger: BrakeLedger {
         return try await ledger.blocksInForce()
     }
 
-    func brakeVersion() async throws -> Int64 { try await ledger.brakeVersion() }
+    func brakeStatus() async throws -> BrakeStatus { try await ledger.brakeStatus() }
     func brakeBoard() async throws -> BrakeBoard { try await ledger.brakeBoard() }
     func add(_ refusals: [BrakeRefusal]) async throws { try await ledger.add(refusals) }
 

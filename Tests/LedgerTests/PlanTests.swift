@@ -189,11 +189,11 @@ import Verification
             ("read conversions", PostgresLedger.readConversions(from: .test, to: .test)),
             ("read blocks", PostgresLedger.readBlocks(endedWithin: .seconds(3600))),
             ("read blocks in force", PostgresLedger.readBlocksInForce),
-            ("read brake version", PostgresLedger.readBrakeVersion),
+            ("read brake status", PostgresLedger.readBrakeStatus),
             ("read orders", PostgresLedger.readOverrides),
             ("read hours", PostgresLedger.readHours(since: .test)),
             ("add refusals", PostgresLedger.addRefusals([])),
-            ("take reading", PostgresLedger.takeReading(UUIDValue(1), lease: .seconds(1))),
+            ("take reading", PostgresLedger.takeReading(UUIDValue(1), lease: .seconds(1), judgedTo: .test)),
             ("lock reader", PostgresLedger.lockReader(UUIDValue(1), countedBefore: .test)),
             ("is any parked", PostgresLedger.isAnyParked(behind: [])),
         ]

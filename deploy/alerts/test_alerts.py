@@ -103,6 +103,7 @@ CASES = {
     "BudgetExhausted": (CALM + [samples.line(605, "budget.exhausted", "error", tenant="default", budget="all-day")],
                         CALM + [samples.line(605, "budget.warned", "warning", tenant="default", budget="all-day", percent=95)]),
     "BrakeTripped": (during(brake__blocked=1), during(brake__half_open=3, brake__recorded=20)),
+    "BrakeReaderBehind": (during(brake__reader_lag_ms=95_000), beats(5) + beats(1, begin=5, brake__reader_lag_ms=95_000) + beats(14, begin=6)),
     "ConversionLow": (CALM + [samples.line(605, "conversion.low", "warning", tenant="default", region="GB", expected=40, observed=3)],
                       CALM + [samples.line(605, "brake.asleep", "warning", tenant="default", approvals=7)]),
     "DueSendsGrowing": (during(due_sends=2500), beats(3) + beats(4, begin=3, due_sends=2500) + beats(8, begin=7)),

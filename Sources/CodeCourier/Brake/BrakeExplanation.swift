@@ -52,6 +52,8 @@ struct BrakeExplanation {
 
     var isRefused: Bool { verdict.refusal != nil }
 
+    private var recipient: String { subject.number?.masked ?? "unknown" }
+
     var text: [String] {
         var table = TextTable(numbers: [4, 5, 6, 7])
         table.row("scope", "key", "state", "until", "expected", "observed", "surprise", "need", "now")
@@ -71,7 +73,7 @@ struct BrakeExplanation {
             )
         }
         let person = subject.keys.isConfirmed ? "confirmed" : "not confirmed"
-        var text = ["\(subject.number.masked), \(subject.region), \(person); policy \(policyVersion)", ""]
+        var text = ["\(recipient), \(subject.region), \(person); policy \(policyVersion)", ""]
         text += table.lines
         if !orders.isEmpty { text += ["", "orders"] }
         for order in orders { text.append("  \(order.text)") }
@@ -92,7 +94,7 @@ struct BrakeExplanation {
     var json: [UInt8] {
         var writer = JSONWriter()
         writer.object { root in
-            root.member("recipient", subject.number.masked)
+            root.member("recipient", recipient)
             root.member("tenant", subject.tenant)
             root.member("region", subject.region.code)
             root.member("policyVersion", policyVersion)
@@ -141,7 +143,8 @@ extension BrakeEffect {
         case .none: "passes"
         case .off: "passes: off in the policy"
         case .exempt(.confirmed): "passes: confirmed"
-        case .exempt(.allowed): "passes: allowed"
+        case .exempt(.allowed): "passes: allowed by the policy"
+        case .exempt(.ordered): "passes: allowed by an order"
         case .exempt(.trusted): "passes: its app is verified"
         case .exempt(.resend): "passes: sent again"
         case .probe: "passes if it is a probe's turn"

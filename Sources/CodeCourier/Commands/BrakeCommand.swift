@@ -23,6 +23,7 @@ struct BrakeCommand: AsyncParsableCommand {
               code-courier brake allow --config courier.yaml --ip 192.0.2.1 --for 30d \\
                 --reason "our testers"
               code-courier brake launch BR --config courier.yaml --for 48h --reason "TV"
+              code-courier brake replay --config courier.yaml --since 7d --enforce
 
             The login needs the role courier_operator and no other. Workers follow an
             order within seconds. It is done in one database: with several cells, run it
@@ -30,12 +31,23 @@ struct BrakeCommand: AsyncParsableCommand {
             """,
         subcommands: [
             BrakeListCommand.self, BrakeExplainCommand.self, BrakeLiftCommand.self, BrakeAllowCommand.self,
-            BrakeBlockCommand.self, BrakeLaunchCommand.self,
+            BrakeBlockCommand.self, BrakeLaunchCommand.self, BrakeReplayCommand.self,
         ]
     )
 }
 
 extension OperatorDatabaseOptions {
+    /// Reads a policy, the configuration's if no other is given.
+    func loadPolicy(_ policy: String?) throws -> Policy {
+        let settings = try StartFailure.unwrap(
+            PolicySettings.load(path: options.config, environment: options.environment)
+        )
+        guard let path = policy ?? settings.policyPath else {
+            throw StartFailure.report(["policy.path: is required; add it, or give --policy policy.yaml"])
+        }
+        return try StartFailure.unwrap(PolicyFile.load(path: path, providers: settings.providers))
+    }
+
     /// Runs a body with the brake's tables.
     func withBrake<Value>(_ body: (BrakeDesk) async throws -> Value) async throws -> Value {
         try await withPool(for: "brake") { try await body(BrakeDesk(pool: $0)) }

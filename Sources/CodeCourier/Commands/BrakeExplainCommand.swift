@@ -50,7 +50,7 @@ struct BrakeExplainCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let policy = try loadPolicy()
+        let policy = try database.loadPolicy(policy)
         guard let rules = policy.tenants[tenant] else {
             throw StartFailure.report(["--tenant: the policy has no tenant of this name"])
         }
@@ -63,17 +63,6 @@ struct BrakeExplainCommand: AsyncParsableCommand {
         let explanation = BrakeExplanation(of: subject, policy: rules.brake, version: policy.version, state: state)
         if json { printOutput(explanation.json) } else { printOutput(explanation.text) }
         if explanation.isRefused { throw ExitCode(1) }
-    }
-
-    private func loadPolicy() throws -> Policy {
-        let options = database.options
-        let settings = try StartFailure.unwrap(
-            PolicySettings.load(path: options.config, environment: options.environment)
-        )
-        guard let path = policy ?? settings.policyPath else {
-            throw StartFailure.report(["policy.path: is required; add it, or give --policy policy.yaml"])
-        }
-        return try StartFailure.unwrap(PolicyFile.load(path: path, providers: settings.providers))
     }
 
     private func subject(_ keys: KeyRing, _ policy: Policy) throws -> BrakeSubject {

@@ -57,10 +57,7 @@ struct BrakeNotices {
 
     func fields(of changed: TenantBlock) -> [LogField: LogValue] {
         let block = changed.block
-        var fields: [LogField: LogValue] = [
-            .tenant: .text(changed.tenant), .scope: .text(block.key.scope.word), .region: .text(block.region),
-            .brakeKey: .text(Self.digits(of: block.key)),
-        ]
+        var fields = Self.fields(of: block.key, changed.tenant, region: block.region)
         switch block.state {
         case .blocked:
             fields[.expected] = LogValue(Int(block.shortfall.expected.rounded()))
@@ -75,6 +72,13 @@ struct BrakeNotices {
             fields[.probesApproved] = LogValue(block.probesApproved)
         }
         return fields
+    }
+
+    static func fields(of key: BrakeKey, _ tenant: String, region: String) -> [LogField: LogValue] {
+        [
+            .tenant: .text(tenant), .scope: .text(key.scope.word), .region: .text(region),
+            .brakeKey: .text(digits(of: key)),
+        ]
     }
 
     /// The first 8 hexadecimal digits of a key.

@@ -49,10 +49,11 @@ package struct BrakeWatch: Service {
             let now = ContinuousClock.now
             await outage.note {
                 // The version first: a change in between is read again.
-                let version = try await ledger.brakeVersion()
-                if let known, known.version == version, now - known.readAt < Self.longestInterval { return }
+                let status = try await ledger.brakeStatus()
+                source.setReaderLag(status.lag)
+                if let known, known.version == status.version, now - known.readAt < Self.longestInterval { return }
                 source.replace(with: try await ledger.brakeBoard())
-                known = (version, now)
+                known = (status.version, now)
             }
             if countsAt <= now {
                 await countOutage.note { try await count() }

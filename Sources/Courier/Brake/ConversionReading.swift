@@ -14,9 +14,6 @@ struct ConversionReading {
     /// The time after which another worker takes over: two rounds may be lost.
     static let lease = Duration.seconds(6)
 
-    /// The age of a verification at its first reading.
-    static let firstAge = Duration.seconds(3)
-
     /// The time that one statement reads.
     private static let slice = Duration.seconds(10)
     fileprivate static let storeInterval = Duration.seconds(60)
@@ -37,6 +34,9 @@ struct ConversionReading {
 
         /// Up to where verifications are read, by their first age and then each later one.
         var positions: [Timestamp]
+
+        /// Up to where verifications are judged; nil before the first judgement.
+        var judgedTo: Timestamp?
 
         /// The verifications of before are in the stored counts.
         let countedFrom: Timestamp
@@ -131,7 +131,8 @@ struct ConversionReading {
         var generator = SystemRandomNumberGenerator()
         let reader = turn?.reader ?? .version7(at: .now, using: &generator)
         let renewedAt = ContinuousClock.now
-        guard let elected = try await ledger.elect(reader, lease: Self.lease) else {
+        let judgedTo = turn?.judgedTo
+        guard let elected = try await ledger.elect(reader, lease: Self.lease, judgedTo: judgedTo) else {
             if turn != nil { throw Lost() }
             return nil
         }
@@ -159,7 +160,7 @@ struct ConversionReading {
 
     /// Reads the oldest verifications first, so that each is read in the order of its ages.
     private mutating func read(_ turn: Turn, to now: Timestamp) async throws {
-        let ages = [Self.firstAge] + ApprovalCurve.ages
+        let ages = [ApprovalCurve.firstReading] + ApprovalCurve.ages
         for index in ages.indices.reversed() {
             let end = now - ages[index]
             while turn.positions[index] < end {
@@ -182,6 +183,7 @@ struct ConversionReading {
 
     private mutating func judge(_ turn: Turn, at now: Timestamp) {
         let judgement = turn.brakes.judge(at: now)
+        turn.judgedTo = turn.positions.first
         for block in judgement.changed {
             turn.unstored[block.turn] = block
             guard log(block), block.isAsleep, block.block.state == .blocked,

@@ -128,6 +128,7 @@ struct Intake: Service {
             let decided = candidates.lazy.filter { !waiting.contains($0.place) }
             let effects = recorded.value.brake
             brake.note(effects)
+            for overruled in brake.new(effects.overruled) { report(overruled) }
             context.statistics.noteBrake(refused: effects.refused, recorded: effects.recorded.count)
             let spending = recorded.value.budgets
             budgets.note(spending)
@@ -144,6 +145,15 @@ struct Intake: Service {
             budgets.note(unspent)
             return (Recorded(IntakeResult(sends: [], waiting: candidates), outbox: []), claimedAt)
         }
+    }
+
+    private func report(_ overruled: BrakeEffects.Overruled) {
+        let turn = overruled.turn
+        context.logger.log(
+            .brakeOverridden,
+            BrakeNotices.fields(of: turn.key, turn.tenant, region: overruled.region.code)
+                .merging([.order: .text(overruled.order.rawValue)]) { $1 }
+        )
     }
 
     /// Logs the rules that let a request pass and are configured to be recorded.

@@ -188,6 +188,9 @@ package struct Load: Sendable {
     /// The scopes that the toll-fraud brake has closed, or opened for probes.
     package var blockedScopes = 0
     package var halfOpenScopes = 0
+
+    /// The age of the youngest verification that the brake has judged; nil if unknown.
+    package var readerLag: Duration?
 }
 
 /// The records of the requests' topic that this worker has not read yet.

@@ -96,12 +96,14 @@ struct StatisticsLine {
     }
 
     private var brake: LogValue {
-        .object([
-            LogMember("blocked", LogValue(load.blockedScopes)),
-            LogMember("half_open", LogValue(load.halfOpenScopes)),
-            LogMember("refused", LogValue(counts.brakeRefused)),
-            LogMember("recorded", LogValue(counts.brakeRecorded)),
-        ])
+        .object(
+            [
+                LogMember("blocked", LogValue(load.blockedScopes)),
+                LogMember("half_open", LogValue(load.halfOpenScopes)),
+                LogMember("refused", LogValue(counts.brakeRefused)),
+                LogMember("recorded", LogValue(counts.brakeRecorded)),
+            ] + [load.readerLag.map { LogMember("reader_lag_ms", milliseconds($0)) }].compactMap(\.self)
+        )
     }
 
     private var providers: LogValue {

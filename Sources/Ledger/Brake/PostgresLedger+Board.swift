@@ -6,8 +6,12 @@ package import Verification
 
 /// The brake's board, which every worker reads and whose blocks count the requests that they stopped.
 extension PostgresLedger: BrakeLedger {
-    package func brakeVersion() async throws -> Int64 {
-        try await pool.withSession { session in try session.execute(Self.readBrakeVersion).onlyRow.int64(0) }
+    package func brakeStatus() async throws -> BrakeStatus {
+        try await pool.withSession { session in
+            let row = try session.execute(Self.readBrakeStatus).onlyRow
+            let lag = try row.optionalInt64(1).map { Duration.milliseconds(max(0, $0)) }
+            return BrakeStatus(version: try row.int64(0), lag: lag)
+        }
     }
 
     package func brakeBoard() async throws -> BrakeBoard {
@@ -28,7 +32,14 @@ extension PostgresLedger: BrakeLedger {
 
     // MARK: Statements
 
-    static let readBrakeVersion = Statement("SELECT c.version FROM courier.brake_change c WHERE c.id").repeated
+    static let readBrakeStatus = Statement(
+        """
+        SELECT c.version, CASE WHEN r.judged_to > '-infinity'
+            THEN (extract(epoch FROM clock_timestamp() - r.judged_to) * 1000)::int8 END
+        FROM courier.brake_change c, courier.conversion_reader r
+        WHERE c.id AND r.is_only_row
+        """
+    ).repeated
 
     /// Reads the blocks in force, and those that ended within a time.
     package static func readBlocks(endedWithin time: Duration) -> Statement {

@@ -6,8 +6,8 @@ package import Verification
 
 /// The fleet's one reader of conversions: its lease, what it reads, and the blocks that it writes.
 extension PostgresLedger {
-    package func elect(_ reader: UUIDValue, lease: Duration) async throws -> ReaderTurn? {
-        let statement = Self.takeReading(reader, lease: lease)
+    package func elect(_ reader: UUIDValue, lease: Duration, judgedTo: Timestamp?) async throws -> ReaderTurn? {
+        let statement = Self.takeReading(reader, lease: lease, judgedTo: judgedTo)
         let rows = try await pool.withSession { session in try session.execute(statement) }
         for row in rows {
             let countedTo = try Timestamp(row, 1)
@@ -103,15 +103,19 @@ extension PostgresLedger {
 
 extension PostgresLedger {
     /// Takes the lease if it is over, or extends one's own; others change nothing and lock nothing.
-    static func takeReading(_ reader: UUIDValue, lease: Duration) -> Statement {
+    static func takeReading(_ reader: UUIDValue, lease: Duration, judgedTo: Timestamp?) -> Statement {
         Statement(
             """
             UPDATE courier.conversion_reader r
-            SET reader = $1, lease_until = clock_timestamp() + $2 * interval '1 microsecond'
+            SET reader = $1, lease_until = clock_timestamp() + $2 * interval '1 microsecond',
+                judged_to = greatest(r.judged_to, $3)
             WHERE r.is_only_row AND (r.reader = $1 OR r.lease_until < clock_timestamp())
             RETURNING clock_timestamp(), r.counted_to
             """,
-            [.uuid(reader.value), .int64(lease.microseconds)]
+            [
+                .uuid(reader.value), .int64(lease.microseconds),
+                .timestamp(microsecondsSinceUnixEpoch: judgedTo?.microseconds),
+            ]
         )
     }
 
@@ -134,20 +138,11 @@ extension PostgresLedger {
     }
 
     /// Reads a slice of verifications by the times in their ids: a range of the primary key.
-    ///
-    /// One that expired without a provider that took a message never left, although its status tells only of the end.
     package static func readConversions(from: Timestamp, to: Timestamp) -> Statement {
         Statement(
             """
             SELECT v.id, v.tenant, v.region, v.client_key, v.prefix_key, v.range_key, v.confirmed,
-                CASE
-                    WHEN v.state = 'approved' THEN 1
-                    WHEN v.status IS NULL THEN 4
-                    WHEN v.reason = 'fraud_blocked_by_provider' THEN 3
-                    WHEN v.status IN ('failed', 'undelivered', 'expired_unsent') THEN 2
-                    WHEN v.status = 'expired' AND coalesce(v.used_providers, '') !~ '(^| )[^! ]' THEN 2
-                    ELSE 0
-                END::int2,
+                courier.conversion_outcome(v.state, v.status, v.reason, v.used_providers),
                 v.used_providers, v.sends_used, CASE WHEN v.state = 'approved' THEN v.ended_at END
             FROM courier.verification v
             WHERE v.id >= $1 AND v.id < $2 AND v.channel = 'sms' AND NOT v.fictional
@@ -266,27 +261,17 @@ extension Timestamp {
 extension ConversionSample {
     /// Reads a row of `readConversions`.
     fileprivate init(_ row: Row) throws {
-        let id = UUIDValue(try row.uuid(0))
-        let endedAt = try row.optionalTimestamp(10).map { Timestamp(microseconds: $0) }
-        let outcome: Outcome =
-            switch try row.int16(7) {
-            case 1: .approved
-            case 2: .unsent
-            case 3: .fraud
-            case 4: .waiting
-            default: .open
-            }
         self.init(
-            id: id,
-            region: try row.optionalText(2) ?? Region.unknown.code,
+            id: UUIDValue(try row.uuid(0)),
+            region: try row.optionalText(2),
             client: try row.optionalInt64(3),
             prefix: try row.optionalInt64(4),
             range: try row.optionalInt64(5),
-            isConfirmed: try row.optionalBool(6) ?? false,
-            outcome: outcome,
-            provider: try row.optionalText(8)?.split(separator: " ").last { $0.first != "!" }.map(String.init),
-            sends: Int(try row.int16(9)),
-            approvedAfter: endedAt.flatMap { end in id.version7Time.map { end - $0 } }
+            isConfirmed: try row.optionalBool(6),
+            outcome: try row.int16(7),
+            usedProviders: try row.optionalText(8),
+            sends: try row.int16(9),
+            approvedAt: try row.optionalTimestamp(10).map { Timestamp(microseconds: $0) }
         )
     }
 }

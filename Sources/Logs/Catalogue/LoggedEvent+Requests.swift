@@ -136,6 +136,13 @@ extension LoggedEvent {
         [.tenant, .approvals],
         again: .seconds(3600)
     )
+    package static let brakeOverridden = LoggedEvent(
+        "brake.overridden",
+        .notice,
+        "an operator's order lets a request pass a block: its first one by this worker",
+        scopeFields + [.order],
+        throttledBy: [.tenant, .scope]
+    )
     package static let conversionLow = LoggedEvent(
         "conversion.low",
         .warning,

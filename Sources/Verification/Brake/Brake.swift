@@ -28,6 +28,9 @@ package struct Brake {
     /// The rules for what happens from now on; blocks keep their ends.
     package var rules: BrakeRules
 
+    /// True for a scope of a region that the policy does not judge; what it would explain stays with wider scopes.
+    package var isOff: @Sendable (BrakeScope, String) -> Bool = { _, _ in false }
+
     private var evidence: [BrakeKey: Evidence] = [:]
     private var rows: [UUIDValue: Evidence.Row] = [:]
 
@@ -131,7 +134,8 @@ package struct Brake {
     private mutating func explain(_ row: Evidence.Row) {
         for scope in row.scopes where blocks[scope.key]?.explains(row.beganAt) == true {
             row.explain(by: scope.key.scope)
-            blocks[scope.key]?.count(probe: row.beganAt)
+            // Confirmed people are never stopped: they probe nothing.
+            if !row.isConfirmed { blocks[scope.key]?.count(probe: row.beganAt) }
         }
     }
 
@@ -140,7 +144,7 @@ package struct Brake {
         guard row.set(weight: weight, isApproved: isApproved) else { return }
         for scope in row.scopes {
             touched.insert(scope.key)
-            if isNew, !blocks.isEmpty { blocks[scope.key]?.count(approvalOf: row.beganAt) }
+            if isNew, !row.isConfirmed, !blocks.isEmpty { blocks[scope.key]?.count(approvalOf: row.beganAt) }
         }
     }
 
@@ -165,7 +169,7 @@ package struct Brake {
                 guard let found = evidence[key], let shortfall = shortfall(of: found, at: now, by: baseline) else {
                     continue
                 }
-                guard exceeds(shortfall, scope), hasRoom(for: key) else { continue }
+                guard exceeds(shortfall, scope), !isOff(scope, found.region), hasRoom(for: key) else { continue }
                 trip(found, shortfall, at: now)
                 changed.insert(key)
             }
@@ -280,7 +284,7 @@ package struct Brake {
         let rate = baseline.rate(region: region.region, isConfirmed: false).value
         let narrow = region.narrow.compactMap { evidence[$0] }.filter { $0.isSuspect(at: rate) }
         var found = Suspects()
-        for scope in [BrakeScope.range, .prefix] {
+        for scope in [BrakeScope.range, .prefix] where !isOff(scope, region.region) {
             let new = narrow.filter { $0.key.scope == scope && !($0.range.map(found.keys.contains) ?? false) }
             if new.count > Suspects.atMost { continue }
             for suspect in new {

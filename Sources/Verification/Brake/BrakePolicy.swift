@@ -54,8 +54,8 @@ package struct BrakePolicy: Sendable, Equatable {
 
     package func mode(of scope: BrakeScope, in region: Region) -> Mode { regions[region] ?? scopes[scope] ?? mode }
 
-    package func allows(_ number: PhoneNumber, from address: IPAddress?) -> Bool {
-        if allowedPrefixes.contains(where: { number.e164.hasPrefix($0) }) { return true }
+    package func allows(_ number: PhoneNumber?, from address: IPAddress?) -> Bool {
+        if let number, allowedPrefixes.contains(where: { number.e164.hasPrefix($0) }) { return true }
         guard let address else { return false }
         return allowedNetworks.contains { $0.contains(address) }
     }

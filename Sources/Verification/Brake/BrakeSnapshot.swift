@@ -53,6 +53,9 @@ package struct BrakeSnapshot: Sendable, Equatable {
 
     package var isEmpty: Bool { blocks.isEmpty && orders.isEmpty }
 
+    /// True if the scope is blocked or half open.
+    func holds(_ key: BrakeKey) -> Bool { blocks[key] != nil }
+
     func count(of state: BrakeBlock.State) -> Int { blocks.values.count { $0.state == state } }
 
     private func probesPerMinute(at now: Timestamp) -> Int {
@@ -77,9 +80,13 @@ package struct BrakeSnapshot: Sendable, Equatable {
         for scope in BrakeScope.allCases {
             guard let key = subject.key(of: scope) else { continue }
             switch effect(of: key, on: subject, under: policy, turns: turns, at: now) {
+            case .exempt(.ordered) where policy.mode(of: scope, in: subject.region) == .enforce:
+                verdict.overruled = verdict.overruled ?? .init(key: key, order: .allow)
             case .none, .off, .exempt: continue
             case .probe: verdict.probes.append(key)
-            case .recorded: verdict.recorded = verdict.recorded ?? key
+            case .recorded(let reason):
+                verdict.recorded = verdict.recorded ?? key
+                if reason == .launch { verdict.overruled = verdict.overruled ?? .init(key: key, order: .launch) }
             case .refused(let until): return BrakeVerdict(refusal: .init(key: key, until: until))
             }
         }
@@ -122,7 +129,8 @@ package struct BrakeSnapshot: Sendable, Equatable {
         at now: Timestamp
     ) -> BrakeEffect.Exemption? {
         if subject.keys.isConfirmed { return .confirmed }
-        if policy.allows(subject.number, from: subject.address) || isAllowed(subject, at: now) { return .allowed }
+        if policy.allows(subject.number, from: subject.address) { return .allowed }
+        if isAllowed(subject, at: now) { return .ordered }
         if scope >= .range, subject.isTrusted { return .trusted }
         return scope == .region && subject.isResend ? .resend : nil
     }

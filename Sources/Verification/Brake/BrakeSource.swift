@@ -33,14 +33,28 @@ package struct BrakeEffects: Sendable, Equatable {
         package let at: Timestamp
     }
 
+    /// An operator's order that let a request pass an enforced block.
+    package struct Overruled: Sendable, Hashable {
+        package let turn: BrakeTurn
+        package let region: Region
+        package let order: BrakeOverride.Action
+
+        package init(turn: BrakeTurn, region: Region, order: BrakeOverride.Action) {
+            self.turn = turn
+            self.region = region
+            self.order = order
+        }
+    }
+
     /// The stopped requests, those that are only recorded included.
     package var stopped: [BrakeRefusal] = []
     package var recorded: [Recorded] = []
     package var probes: [Probe] = []
+    package var overruled: [Overruled] = []
 
     package init() {}
 
-    package var isEmpty: Bool { stopped.isEmpty && probes.isEmpty }
+    package var isEmpty: Bool { stopped.isEmpty && probes.isEmpty && overruled.isEmpty }
     package var refused: Int { stopped.count - recorded.count }
 }
 
@@ -49,6 +63,12 @@ package final class BrakeSource: Sendable {
     private struct State {
         var board = BrakeBoard.empty
         var refusals: [BrakeTurn: BrakeRefusal] = [:]
+
+        /// The time at which the youngest judged verification began.
+        var judgedTo: ContinuousClock.Instant?
+
+        /// The orders that have overruled a block of the board.
+        var overruled: Set<BrakeEffects.Overruled> = []
     }
 
     private let state = Mutex(State())
@@ -58,13 +78,24 @@ package final class BrakeSource: Sendable {
     package var current: BrakeBoard { state.withLock(\.board) }
 
     /// Replaces blocks and orders; the turns of probes stay.
+    ///
+    /// A block that is over may be overruled anew when it comes again.
     package func replace(with board: BrakeBoard) {
         state.withLock { state in
             let turns = state.board.turns
             state.board = board
             state.board.turns = turns
+            state.overruled = state.overruled.filter { board[$0.turn.tenant]?.holds($0.turn.key) == true }
         }
     }
+
+    /// Takes the age of the youngest verification that the fleet's reader has judged.
+    package func setReaderLag(_ lag: Duration?) {
+        state.withLock { $0.judgedTo = lag.map { .now - $0 } }
+    }
+
+    /// The age of the youngest judged verification, which grows until the reader's next round; nil if unknown.
+    package var readerLag: Duration? { state.withLock(\.judgedTo).map { .now - $0 } }
 
     /// Sets the worker's part of the partitions, which is its part of the probes.
     package func setShare(_ share: Double) {
@@ -78,6 +109,12 @@ package final class BrakeSource: Sendable {
         state.withLock { state in
             for probe in effects.probes { state.board.turns.take(probe.turn, at: probe.at) }
         }
+    }
+
+    /// The orders that overrule a block for the first time.
+    package func new(_ overruled: [BrakeEffects.Overruled]) -> [BrakeEffects.Overruled] {
+        if overruled.isEmpty { return [] }
+        return state.withLock { state in overruled.filter { state.overruled.insert($0).inserted } }
     }
 
     /// Adds stopped requests to those that have not been written yet.

@@ -7,7 +7,9 @@ package struct BrakeSubject: Sendable {
     package let tenant: String
     package let keys: BrakeKeys
     package let region: Region
-    package let number: PhoneNumber
+
+    /// Nil of a past request.
+    package let number: PhoneNumber?
     let address: IPAddress?
 
     /// The first 8 bytes of the recipient's fingerprint.
@@ -23,7 +25,7 @@ package struct BrakeSubject: Sendable {
         tenant: String,
         keys: BrakeKeys,
         region: Region,
-        number: PhoneNumber,
+        number: PhoneNumber?,
         address: IPAddress?,
         recipient: Int64,
         isTrusted: Bool,
@@ -76,6 +78,9 @@ package enum BrakeEffect: Sendable, Equatable {
     package enum Exemption: Sendable, Equatable {
         case confirmed
         case allowed
+
+        /// An operator's order.
+        case ordered
         case trusted
         case resend
     }
@@ -114,4 +119,12 @@ package struct BrakeVerdict: Sendable, Equatable {
 
     /// The half-open scopes that the request passes.
     package var probes: [BrakeKey] = []
+
+    /// The narrowest scope that would refuse without an operator's order.
+    package var overruled: Overruled?
+
+    package struct Overruled: Sendable, Equatable {
+        package let key: BrakeKey
+        package let order: BrakeOverride.Action
+    }
 }

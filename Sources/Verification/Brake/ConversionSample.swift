@@ -60,6 +60,41 @@ package struct ConversionSample: Sendable, Equatable {
         self.approvedAfter = approvedAfter
     }
 
+    /// Makes one of stored columns; `number` is of `courier.conversion_outcome`.
+    package init(
+        id: UUIDValue,
+        region: String?,
+        client: Int64?,
+        prefix: Int64?,
+        range: Int64?,
+        isConfirmed: Bool?,
+        outcome number: Int16,
+        usedProviders: String?,
+        sends: Int16,
+        approvedAt: Timestamp?
+    ) {
+        let outcome: Outcome =
+            switch number {
+            case 1: .approved
+            case 2: .unsent
+            case 3: .fraud
+            case 4: .waiting
+            default: .open
+            }
+        self.init(
+            id: id,
+            region: region ?? Region.unknown.code,
+            client: client,
+            prefix: prefix,
+            range: range,
+            isConfirmed: isConfirmed ?? false,
+            outcome: outcome,
+            provider: usedProviders?.split(separator: " ").last { $0.first != "!" }.map(String.init),
+            sends: Int(sends),
+            approvedAfter: approvedAt.flatMap { end in id.version7Time.map { end - $0 } }
+        )
+    }
+
     /// The keys of the scopes that judge the verification; confirmed people are judged by region alone.
     var keys: [BrakeKey] {
         var keys = [BrakeKey(region: region)]

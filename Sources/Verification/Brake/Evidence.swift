@@ -129,7 +129,10 @@ package struct Shortfall: Sendable, Equatable {
 /// The speed of approvals: of the people who approve at all, the part that has done so by each age at which rows are
 /// read.
 package struct ApprovalCurve: Sendable, Equatable {
-    /// The ages of a verification at which its row is read again.
+    /// The age of a verification at which its row is read first.
+    package static let firstReading = Duration.seconds(3)
+
+    /// The ages at which it is read again.
     package static let ages: [Duration] = [15, 30, 60, 120, 240, 600].map { .seconds($0) }
 
     /// The least number of approvals that make a curve.

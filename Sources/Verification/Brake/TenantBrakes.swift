@@ -59,6 +59,7 @@ package struct TenantBrakes {
         for (tenant, policy) in policies {
             if brakes[tenant] == nil { brakes[tenant] = Brake(rules: policy.rules) }
             brakes[tenant]?.rules = policy.rules
+            brakes[tenant]?.isOff = { policy.mode(of: $0, in: Region($1) ?? .unknown) == .off }
         }
         return lifted
     }
@@ -97,6 +98,11 @@ package struct TenantBrakes {
         counts = ConversionCounts()
     }
 
+    /// Takes the time at which a block stopped a request.
+    package mutating func noteRefusal(by turn: BrakeTurn, at time: Timestamp) {
+        brakes[turn.tenant]?.noteRefusal(by: turn.key, at: time)
+    }
+
     /// Takes the stored state of the scopes that are in force here, and returns the blocks that have been lifted: those
     /// that are missing.
     ///
@@ -111,7 +117,7 @@ package struct TenantBrakes {
             for (key, block) in brake.blocks where block.isInForce {
                 let turn = BrakeTurn(tenant: tenant, key: key)
                 if let refusedAt = stored[turn] {
-                    if let refusedAt { brakes[tenant]?.noteRefusal(by: key, at: refusedAt) }
+                    if let refusedAt { noteRefusal(by: turn, at: refusedAt) }
                 } else if !ignored.contains(turn) {
                     brakes[tenant]?.lift(key, at: now)
                     if let block = brakes[tenant]?.blocks[key] { lifted.append(tenantBlock(block, tenant)) }

@@ -114,6 +114,10 @@ extension IntakeDecision {
             changes.brake.stopped.append(BrakeRefusal(tenant: request.tenant, key: key, at: facts.now))
             changes.brake.recorded.append(BrakeEffects.Recorded(request: candidate.key, key: key))
         }
+        if let overruled = verdict.overruled {
+            let turn = BrakeTurn(tenant: request.tenant, key: overruled.key)
+            changes.brake.overruled.append(.init(turn: turn, region: subject.region, order: overruled.order))
+        }
         for key in verdict.probes {
             let turn = BrakeTurn(tenant: request.tenant, key: key)
             brake.turns.take(turn, at: facts.now)

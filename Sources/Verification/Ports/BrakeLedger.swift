@@ -8,8 +8,7 @@ package import Formats
 package protocol BrakeLedger: Sendable {
     // MARK: Every worker
 
-    /// A number that is raised by every change of the board.
-    func brakeVersion() async throws -> Int64
+    func brakeStatus() async throws -> BrakeStatus
 
     func brakeBoard() async throws -> BrakeBoard
 
@@ -20,8 +19,9 @@ package protocol BrakeLedger: Sendable {
 
     /// Becomes the fleet's reader, or stays it; nil while another one is.
     ///
-    /// After the lease another worker takes over, unless the call is repeated.
-    func elect(_ reader: UUIDValue, lease: Duration) async throws -> ReaderTurn?
+    /// After the lease another worker takes over, unless the call is repeated. `judgedTo` is the time up to which the
+    /// reader has judged verifications, nil before its first round.
+    func elect(_ reader: UUIDValue, lease: Duration, judgedTo: Timestamp?) async throws -> ReaderTurn?
 
     /// Lets another worker take over at once.
     func resign(_ reader: UUIDValue) async throws
@@ -47,6 +47,20 @@ package protocol BrakeLedger: Sendable {
 
     /// Adds counts, which cover all verifications up to a time; false if another worker is the reader.
     func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool
+}
+
+/// What workers look at every two seconds.
+package struct BrakeStatus: Sendable, Equatable {
+    /// A number that is raised by every change of the board.
+    package let version: Int64
+
+    /// The age of the youngest verification that is judged; nil before the first judgement.
+    package let lag: Duration?
+
+    package init(version: Int64, lag: Duration?) {
+        self.version = version
+        self.lag = lag
+    }
 }
 
 /// The turn of the fleet's reader.

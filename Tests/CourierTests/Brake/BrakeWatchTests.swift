@@ -64,6 +64,20 @@ import Verification
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `the reader's lag is known, and grows in an outage`() async throws {
+        #expect(source.readerLag == nil)
+        ledger.with { $0.judgedTo = $0.now - .seconds(40) }
+        try await watching {
+            try await eventually("the lag is known") { source.readerLag != nil }
+            ledger.with { $0.isFailing = true }
+            let failures = ledger.with { $0.failures }
+            try await eventually("the database is away") { ledger.with { $0.failures } > failures + 2 }
+            let lag = try #require(source.readerLag)
+            #expect(lag >= .seconds(40))
+            #expect(try #require(source.readerLag) > lag)
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func `an outage keeps the board and the counts, and is logged`() async throws {
         let refusal = BrakeRefusal(tenant: "default", key: BrakeKey(.prefix, 7), count: 3, at: .test)
         ledger.with { $0.blocks[Self.block.turn] = Self.block }

@@ -95,6 +95,20 @@ import Verification
         #expect(first.turn == nil && second.turn != nil)
     }
 
+    @Test func `the time up to which verifications are judged is stored with the lease`() async throws {
+        var reading = reading()
+        try await reading.round()
+        #expect(ledger.with { $0.judgedTo } == nil)
+        try await run(&reading, for: 4)
+        let now = ledger.with { $0.now }
+        #expect(ledger.with { $0.judgedTo } == now - .seconds(5))
+        // Reads fail, the lease does not.
+        ledger.with { $0.refusesReads = true }
+        for _ in 0..<5 { try? await run(&reading, for: 2) }
+        #expect(ledger.with { $0.judgedTo } == now - .seconds(3))
+        #expect(try await ledger.brakeStatus().lag == .seconds(13))
+    }
+
     @Test func `each verification is read at each age, once, in slices without a gap`() async throws {
         var reading = reading()
         try await reading.round()
@@ -305,11 +319,11 @@ private final class FailingStore: BrakeLedger {
         return try await ledger.store(blocks, by: reader)
     }
 
-    func brakeVersion() async throws -> Int64 { try await ledger.brakeVersion() }
+    func brakeStatus() async throws -> BrakeStatus { try await ledger.brakeStatus() }
     func brakeBoard() async throws -> BrakeBoard { try await ledger.brakeBoard() }
     func add(_ refusals: [BrakeRefusal]) async throws { try await ledger.add(refusals) }
-    func elect(_ reader: UUIDValue, lease: Duration) async throws -> ReaderTurn? {
-        try await ledger.elect(reader, lease: lease)
+    func elect(_ reader: UUIDValue, lease: Duration, judgedTo: Timestamp?) async throws -> ReaderTurn? {
+        try await ledger.elect(reader, lease: lease, judgedTo: judgedTo)
     }
     func resign(_ reader: UUIDValue) async throws { try await ledger.resign(reader) }
     func conversions(from: Timestamp, to: Timestamp) async throws -> [String: [ConversionSample]] {

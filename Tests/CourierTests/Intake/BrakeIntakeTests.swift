@@ -71,4 +71,48 @@ import Verification
         #expect(total.brakeRefused == 2 && total.brakeRecorded == 1)
         #expect(total.refusals == ["toll_fraud_suspected": 2])
     }
+
+    @Test func `an order that overrules a block is logged once, and once more for the next block`() async throws {
+        let (_, key) = try self.board()
+        func board(_ isBlocked: Bool) throws -> BrakeBoard {
+            let block = BrakeBlock(
+                key,
+                region: "DE",
+                state: .blocked,
+                beganAt: .now,
+                changesAt: .now + .seconds(3600),
+                length: .seconds(3600),
+                trips: 1,
+                shortfall: Shortfall(expected: 20, observed: 0),
+                refusedAt: .now
+            )
+            let order = BrakeOverride(
+                tenant: "default",
+                scope: .prefix,
+                key: key.value,
+                action: .allow,
+                until: .now + .seconds(3600),
+                reason: "testers"
+            )
+            return BrakeBoard(blocks: isBlocked ? [("default", block, false)] : [], overrides: [order])
+        }
+        let log = LogRecord()
+        try await MemoryWorker.with(log: log) { worker in
+            var tenant = try #require(worker.policies.current.tenants["default"])
+            tenant.brake.mode = .enforce
+            worker.policies.replace(with: Policy(version: "2", tenants: ["default": tenant]))
+            worker.brake.replace(with: try board(true))
+            worker.source.add(Array(Self.numbers.prefix(2)))
+            try await worker.settle(events: 2)
+            worker.brake.replace(with: try board(true))
+            worker.brake.replace(with: try board(false))
+            worker.brake.replace(with: try board(true))
+            worker.source.add(Array(Self.numbers.suffix(1)))
+            try await worker.settle(events: 3)
+            #expect(worker.sink.answers == ["sent", "sent", "sent"])
+        }
+        let lines = log.lines(.brakeOverridden)
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.fields["order"] == .text("allow") && $0.fields["scope"] == .text("prefix") })
+    }
 }

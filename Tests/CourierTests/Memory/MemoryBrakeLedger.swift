@@ -23,6 +23,7 @@ final class MemoryBrakeLedger: BrakeLedger {
         var reader: UUIDValue?
         var leaseUntil = Timestamp(microseconds: .min)
         var countedTo: Timestamp?
+        var judgedTo: Timestamp?
         var rows: [Row] = []
         var blocks: [BrakeTurn: TenantBlock] = [:]
         var refusals: [BrakeTurn: Timestamp] = [:]
@@ -82,7 +83,11 @@ final class MemoryBrakeLedger: BrakeLedger {
 
     // MARK: BrakeLedger
 
-    func brakeVersion() async throws -> Int64 { try answer { $0.version } }
+    func brakeStatus() async throws -> BrakeStatus {
+        try answer { state in
+            BrakeStatus(version: state.version, lag: state.judgedTo.map { state.now - $0 })
+        }
+    }
 
     func brakeBoard() async throws -> BrakeBoard {
         try answer { state in
@@ -98,11 +103,12 @@ final class MemoryBrakeLedger: BrakeLedger {
         try answer { $0.added += refusals }
     }
 
-    func elect(_ reader: UUIDValue, lease: Duration) async throws -> ReaderTurn? {
+    func elect(_ reader: UUIDValue, lease: Duration, judgedTo: Timestamp?) async throws -> ReaderTurn? {
         try answer { state in
             guard state.reader == reader || state.leaseUntil < state.now else { return nil }
             state.reader = reader
             state.leaseUntil = state.now + lease
+            state.judgedTo = judgedTo ?? state.judgedTo
             return ReaderTurn(now: state.now, countedTo: state.countedTo)
         }
     }

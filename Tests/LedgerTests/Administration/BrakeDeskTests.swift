@@ -61,6 +61,28 @@ import Verification
         }
     }
 
+    @Test func `an order names the login that placed it and its time, whatever it says`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.withLogin(granted: "courier_operator") { pool in
+                let desk = BrakeDesk(pool: pool)
+                let login = try await pool.withSession { session in
+                    try session.script(
+                        """
+                        INSERT INTO courier.brake_override (tenant, scope, key, action, until, reason, created_by, created_at)
+                        VALUES ('default', 'ip', 7, 'allow', 'infinity', 'r', 'somebody', '-infinity');
+                        UPDATE courier.brake_override SET created_by = 'else', reason = 'r2';
+                        """
+                    )
+                    return try session.execute(Statement("SELECT session_user::text")).onlyRow.text(0)
+                }
+                let state = try await desk.state(tenant: nil)
+                let order = try #require(state.orders.first)
+                #expect(order.createdBy == login && order.order.reason == "r2")
+                #expect(order.createdAt <= state.now && state.now - order.createdAt < .seconds(600))
+            }
+        }
+    }
+
     @Test func `each change raises the version that workers read`() async throws {
         try await LedgerDatabase.with { database in
             let desk = BrakeDesk(pool: database.pool)

@@ -33,7 +33,7 @@ import Testing
         "key_check": "worker: ra",
         "day_table": "",
         "conversion_reader": "worker: rw",
-        "conversion": "worker: raw",
+        "conversion": "worker: raw; operator: r",
         "brake_block": "worker: raw; operator: r",
         "brake_override": "worker: r; operator: rawd",
         "brake_change": "worker: r",
@@ -78,6 +78,9 @@ import Testing
         "budget_window": "operator, worker",
         "lease_budget": "worker",
         "raise_brake_version": "definer",
+        "conversion_outcome": "worker",
+        "brake_history": "operator, definer",
+        "sign_brake_order": "",
     ]
 
     @Test func `what each role may do with each table is what is listed, by trying all of it`() async throws {

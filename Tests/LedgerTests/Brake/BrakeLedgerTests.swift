@@ -53,6 +53,22 @@ import Verification
         }
     }
 
+    @Test func `the lag is that of the newest judgement, whoever stored it`() async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            #expect(try await ledger.brakeStatus().lag == nil)
+            let now = try #require(try await ledger.elect(Self.reader(1), lease: .zero)).now
+            #expect(try await ledger.brakeStatus().lag == nil)
+            let judged = now - .seconds(100)
+            _ = try await ledger.elect(Self.reader(1), lease: .zero, judgedTo: judged)
+            // A takeover reads the last hour again.
+            _ = try await ledger.elect(Self.reader(2), lease: .zero, judgedTo: judged - .seconds(900))
+            _ = try await ledger.elect(Self.reader(2), lease: .zero, judgedTo: nil)
+            let lag = try #require(try await ledger.brakeStatus().lag)
+            #expect(lag >= .seconds(100) && lag < .seconds(400))
+        }
+    }
+
     @Test func `who is not the reader stores nothing`() async throws {
         try await LedgerDatabase.with { database in
             let ledger = database.ledger()
@@ -184,7 +200,7 @@ import Verification
             let ledger = database.ledger()
             _ = try await ledger.elect(Self.reader(), lease: .seconds(60))
             _ = try await ledger.store([Self.block(), Self.block(BrakeKey(.ip, 1))], by: Self.reader())
-            let version = try await ledger.brakeVersion()
+            let version = try await ledger.brakeStatus().version
             func refusals(_ count: Int, at time: Timestamp) -> [BrakeRefusal] {
                 [
                     BrakeRefusal(tenant: "default", key: BrakeKey(.prefix, -7), count: count, at: time),
@@ -201,7 +217,7 @@ import Verification
             #expect(inForce[Self.block().turn] == .some(.test + .seconds(9)))
             #expect(inForce[Self.block(BrakeKey(.ip, 1)).turn] == .some(nil))
             // A count is no change of the board.
-            #expect(try await ledger.brakeVersion() == version)
+            #expect(try await ledger.brakeStatus().version == version)
 
             _ = try await ledger.store([Self.block(BrakeKey(.prefix, -7), .ended)], by: Self.reader())
             #expect(try await database.text(counts) == "ip 0, prefix 5")
@@ -216,7 +232,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let ledger = database.ledger()
             _ = try await ledger.elect(Self.reader(), lease: .seconds(60))
-            var version = try await ledger.brakeVersion()
+            var version = try await ledger.brakeStatus().version
             #expect(try await ledger.brakeBoard() == .empty)
             let changes = [
                 """
@@ -228,21 +244,21 @@ import Verification
             ]
             for change in changes {
                 try await database.script(change)
-                let next = try await ledger.brakeVersion()
+                let next = try await ledger.brakeStatus().version
                 #expect(next > version, "\(change)")
                 version = next
                 let hasOrder = try await ledger.brakeBoard()["default"] != nil
                 #expect(hasOrder == !change.hasPrefix("DELETE"))
             }
             _ = try await ledger.store([Self.block()], by: Self.reader())
-            #expect(try await ledger.brakeVersion() > version)
+            #expect(try await ledger.brakeStatus().version > version)
             #expect(try await ledger.brakeBoard()["default"] != nil)
-            version = try await ledger.brakeVersion()
+            version = try await ledger.brakeStatus().version
             try await database.withLogin(granted: "courier_operator") { pool in
                 let lift = "UPDATE courier.brake_block SET state = 'ended', changes_at = clock_timestamp()"
                 try await pool.withSession { try $0.script(lift) }
             }
-            #expect(try await ledger.brakeVersion() > version)
+            #expect(try await ledger.brakeStatus().version > version)
         }
     }
 
@@ -341,7 +357,7 @@ import Verification
                 #expect(try await ledger.brakeBlocks().count == 1)
                 #expect(try await ledger.blocksInForce().count == 1)
                 #expect(try await ledger.conversionHours(since: .test.hour).groups.count == 1)
-                #expect(try await ledger.brakeVersion() > 0)
+                #expect(try await ledger.brakeStatus().version > 0)
                 #expect(try await ledger.brakeBoard() != .empty)
                 try await ledger.resign(Self.reader())
             }
@@ -357,4 +373,10 @@ extension [String: [ConversionSample]] {
 
 extension ConversionSample {
     fileprivate var keysOnly: [Int64?] { [client, prefix, range] }
+}
+
+extension BrakeLedger {
+    fileprivate func elect(_ reader: UUIDValue, lease: Duration) async throws -> ReaderTurn? {
+        try await elect(reader, lease: lease, judgedTo: nil)
+    }
 }

@@ -57,6 +57,35 @@ import Testing
         #expect(result.stuck == 0)
     }
 
+    @Test func `confirmed people, whom no block stops, neither end one nor prolong it`() throws {
+        func people(_ count: Int, from: Timestamp, isConfirmed: Bool, isApproved: Bool) -> [ConversionSample] {
+            var random = SystemRandomNumberGenerator()
+            return (0..<count).map { number in
+                ConversionSample(
+                    id: .version7(at: from + .milliseconds(number), using: &random),
+                    region: "DE",
+                    client: nil,
+                    prefix: nil,
+                    range: nil,
+                    isConfirmed: isConfirmed,
+                    outcome: isApproved ? .approved : .open
+                )
+            }
+        }
+        for (isConfirmed, state) in [(true, BrakeBlock.State.halfOpen), (false, .ended)] {
+            var brake = Brake(rules: BrakeRules())
+            brake.read(people(60, from: .test, isConfirmed: false, isApproved: false), age: 5, by: Usual())
+            let trip = .test + .seconds(600)
+            #expect(brake.judge(at: trip, by: Usual()).map(\.state) == [.blocked])
+            let open = trip + .seconds(300)
+            #expect(brake.judge(at: open, by: Usual()).map(\.state) == [.halfOpen])
+            let passing = people(9, from: open + .seconds(1), isConfirmed: isConfirmed, isApproved: true)
+            brake.read(passing, age: 0, by: Usual())
+            _ = brake.judge(at: open + .seconds(20), by: Usual())
+            #expect(brake.blocks[BrakeKey(region: "DE")]?.state == state)
+        }
+    }
+
     // MARK: One scope
 
     private struct Usual: ConversionBaseline {

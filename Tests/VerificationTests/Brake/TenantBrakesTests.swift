@@ -89,6 +89,23 @@ import Testing
         }
     }
 
+    @Test func `a scope or a region that is off trips nothing, and hides nothing from wider scopes`() throws {
+        let germany = try #require(Region("DE"))
+        let cases: [(change: (inout BrakePolicy) -> Void, scopes: Set<BrakeScope>)] = [
+            ({ _ in }, [.ip]), ({ $0.scopes[.ip] = .off }, [.prefix]),
+            ({ $0.regions[germany] = .off }, []),
+            ({ ($0.scopes[.ip], $0.scopes[.prefix], $0.scopes[.range]) = (.off, .off, .off) }, [.region]),
+        ]
+        for (change, scopes) in cases {
+            var brakes = TenantBrakes()
+            let policy = Policy.test { change(&$0.brake) }
+            brakes.follow(policy, at: .test)
+            brakes.read(["default": Self.samples(60, from: .test) { _ in 1 }], age: 5, countedFrom: .test)
+            let changed = brakes.judge(at: .test + .seconds(600)).changed
+            #expect(Set(changed.map(\.block.key.scope)) == scopes)
+        }
+    }
+
     @Test func `new rules of the policy are those of the next block`() {
         var brakes = TenantBrakes()
         brakes.follow(Self.policy, at: .test)

@@ -233,6 +233,22 @@ import Testing
         #expect(changes.sends.count == 1 && changes.insertedVerifications.first?.brakeKeys == nil)
     }
 
+    @Test(arguments: [BrakeOverride.Action.allow, .launch])
+    func `an order that overrules an enforced block is told with the block`(action: BrakeOverride.Action) throws {
+        let orders = [order(.region, try key(.region).value, action)]
+        var overruled = tables([block(try key(.range))], orders)
+        let changes = overruled.intake(request())
+        let turn = BrakeTurn(tenant: "default", key: try key(.range))
+        let region = try #require(Region("DE"))
+        #expect(changes.sends.count == 1)
+        #expect(changes.brake.overruled == [.init(turn: turn, region: region, order: action)])
+        // A block that only records, or none, is not overruled.
+        var recording = tables([block(try key(.range))], orders) { $0.brake = BrakePolicy() }
+        #expect(recording.intake(request()).brake.overruled.isEmpty)
+        var free = tables([], orders)
+        #expect(free.intake(request()).brake.overruled.isEmpty)
+    }
+
     // MARK: Recording
 
     @Test(arguments: BrakeScope.allCases)

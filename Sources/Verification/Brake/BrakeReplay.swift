@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package import Formats
+
+/// The toll-fraud brake of a policy over past verifications: the reader's judge and the workers' verdicts, at the
+/// times of then.
+///
+/// What a block refuses is no evidence later, as if it had never been sent.
+package struct BrakeReplay {
+    /// The time before the range that is played so that evidence and blocks are there at its beginning.
+    package static let warmUp = Brake.window
+
+    /// The time between two rounds of the reader.
+    private static let interval = Duration.seconds(2)
+
+    /// The ages at which a verification is read, the youngest first.
+    private static let ages = [ApprovalCurve.firstReading] + ApprovalCurve.ages
+
+    private struct Arrival {
+        let tenant: String
+        let sample: ConversionSample
+        let beganAt: Timestamp
+    }
+
+    private let policy: Policy
+    private let hours: ConversionCounts
+    private let start: Timestamp
+    private var now: Timestamp
+    private var learnedTo: Timestamp?
+    private var brakes = TenantBrakes()
+
+    /// The blocks that a worker would read, and the board that it made of the round before.
+    private var blocks: [BrakeTurn: TenantBlock] = [:]
+    private var next: BrakeBoard?
+    private var board = BrakeBoard.empty
+
+    /// The verifications that were sent, the oldest first, and how many of them are read at each age.
+    private var sent: [Arrival] = []
+    private var positions = [Int](repeating: 0, count: BrakeReplay.ages.count)
+    package private(set) var report = BrakeReplayReport()
+
+    /// - Parameters:
+    ///   - policy: whose brakes are played.
+    ///   - hours: the stored counts up to the end of the range, from `ConversionHistory.span` before it on.
+    ///   - start: of the range; verifications are to be played from `warmUp` before it on.
+    package init(_ policy: Policy, hours: ConversionCounts, from start: Timestamp) {
+        self.policy = policy
+        self.hours = hours
+        self.start = start
+        now = start - Self.warmUp
+        brakes.follow(policy, at: now)
+    }
+
+    /// Plays all verifications that began up to a time, which is later than that of the call before.
+    package mutating func play(_ samples: [String: [ConversionSample]], to end: Timestamp) {
+        var arrivals = samples.flatMap { tenant, samples in
+            samples.compactMap { sample in
+                sample.id.version7Time.map { Arrival(tenant: tenant, sample: sample, beganAt: $0) }
+            }
+        }
+        arrivals.sort { $0.sample.id < $1.sample.id }
+        var rest = arrivals[...]
+        while now + Self.interval <= end {
+            now = now + Self.interval
+            learn()
+            while let arrival = rest.first, arrival.beganAt < now {
+                rest.removeFirst()
+                decide(arrival)
+            }
+            read()
+            judge()
+        }
+        // The caller's slices need not be whole rounds.
+        for arrival in rest { decide(arrival) }
+    }
+
+    /// Takes the hours that were complete by now.
+    private mutating func learn() {
+        let end = (now - (ApprovalCurve.ages.last ?? .zero)).hour
+        guard learnedTo != end else { return }
+        learnedTo = end
+        brakes.learn(ConversionCounts(hours.groups.filter { $0.key.hour < end }), at: now)
+    }
+
+    private mutating func decide(_ arrival: Arrival) {
+        let (tenant, sample) = (arrival.tenant, arrival.sample)
+        var tally = BrakeReplayReport.Tally()
+        let price = sample.provider.flatMap { policy.prices?.estimate($0, Region(sample.region)) }
+        tally.add(sample, price: price)
+        let verdict = verdict(on: arrival)
+        for key in verdict.probes { board.turns.take(BrakeTurn(tenant: tenant, key: key), at: arrival.beganAt) }
+        if let key = verdict.refusal?.key ?? verdict.recorded {
+            brakes.noteRefusal(by: BrakeTurn(tenant: tenant, key: key), at: arrival.beganAt)
+        }
+        if verdict.refusal == nil { sent.append(arrival) }
+        if arrival.beganAt >= start { report.add(tally, of: tenant, verdict, at: arrival.beganAt) }
+    }
+
+    private func verdict(on arrival: Arrival) -> BrakeVerdict {
+        guard let snapshot = board[arrival.tenant], let rules = policy.tenants[arrival.tenant]?.brake else {
+            return BrakeVerdict()
+        }
+        let subject = BrakeSubject(arrival.sample, tenant: arrival.tenant)
+        return snapshot.verdict(on: subject, under: rules, turns: board.turns, at: arrival.beganAt)
+    }
+
+    /// Reads the oldest verifications first, so that each is read in the order of its ages.
+    private mutating func read() {
+        for index in Self.ages.indices.reversed() {
+            let end = now - Self.ages[index]
+            var samples: [String: [ConversionSample]] = [:]
+            while positions[index] < sent.count, sent[positions[index]].beganAt < end {
+                let arrival = sent[positions[index]]
+                samples[arrival.tenant, default: []].append(arrival.sample.seen(after: now - arrival.beganAt))
+                positions[index] += 1
+            }
+            if samples.isEmpty { continue }
+            let age = index == 0 ? nil : index - 1
+            brakes.read(samples, age: age, countedFrom: Timestamp(microseconds: .max))
+        }
+        let done = positions[Self.ages.count - 1]
+        guard done > 1000, done * 2 > sent.count else { return }
+        sent.removeFirst(done)
+        for index in positions.indices { positions[index] -= done }
+    }
+
+    /// Judges, and gives workers the blocks of the round before.
+    private mutating func judge() {
+        if let next {
+            let turns = board.turns
+            board = next
+            board.turns = turns
+        }
+        next = nil
+        let changed = brakes.judge(at: now).changed
+        if changed.isEmpty { return }
+        for block in changed {
+            blocks[block.turn] = block
+            report.note(block, at: now)
+        }
+        blocks = blocks.filter { $0.value.block.isInForce || now - $0.value.block.changesAt <= Brake.window }
+        next = BrakeBoard(blocks: blocks.values.map { ($0.tenant, $0.block, $0.isAsleep) }, overrides: [])
+    }
+
+    /// Frees the verifications, which refer to their scopes as those do to them.
+    package mutating func removeAll() {
+        brakes.removeAll()
+    }
+}
+
+/// The result of a replay.
+package struct BrakeReplayReport: Sendable, Equatable {
+    /// The most scopes of a tenant that are listed; others count in the sums.
+    package static let maximumKeys = Brake.maximumBlocks
+
+    /// Verifications, and the messages that left for them.
+    package struct Tally: Sendable, Equatable {
+        package private(set) var verifications = 0
+        package private(set) var messages = 0
+
+        /// The verifications whose code was typed in: honest people.
+        package private(set) var approved = 0
+
+        /// The price of the messages that have one.
+        package private(set) var cost = Money.zero
+
+        package init() {}
+
+        mutating func add(_ sample: ConversionSample, price: Money?) {
+            verifications += 1
+            if sample.outcome == .approved { approved += 1 }
+            guard sample.outcome == .approved || sample.outcome == .open else { return }
+            messages += sample.sends
+            if let price { cost += Money(micros: price.micros * Int64(sample.sends)) }
+        }
+
+        static func += (sum: inout Tally, other: Tally) {
+            sum.verifications += other.verifications
+            sum.messages += other.messages
+            sum.approved += other.approved
+            sum.cost += other.cost
+        }
+    }
+
+    package struct Block: Sendable, Equatable {
+        package let from: Timestamp
+
+        /// The end: of blocking, or when its probes ended it.
+        package fileprivate(set) var until: Timestamp
+        package let shortfall: Shortfall
+    }
+
+    package struct Scope: Sendable, Equatable {
+        package let region: String
+        package fileprivate(set) var blocks: [Block] = []
+        package fileprivate(set) var refused = Tally()
+
+        /// Those that would have been refused if the scope were enforced.
+        package fileprivate(set) var recorded = Tally()
+    }
+
+    package struct Tenant: Sendable, Equatable {
+        package fileprivate(set) var all = Tally()
+        package fileprivate(set) var refused = Tally()
+        package fileprivate(set) var recorded = Tally()
+        package fileprivate(set) var probes = 0
+        package fileprivate(set) var scopes: [BrakeKey: Scope] = [:]
+
+        /// True if there were too few approvals for a verdict when some scope was blocked: it only recorded.
+        package fileprivate(set) var wasAsleep = false
+    }
+
+    package private(set) var tenants: [String: Tenant] = [:]
+
+    /// The times of the first and the last verification.
+    package private(set) var first: Timestamp?
+    package private(set) var last: Timestamp?
+    package var isInterrupted = false
+
+    package init() {}
+
+    package var verifications: Int { tenants.values.reduce(0) { $0 + $1.all.verifications } }
+
+    fileprivate mutating func add(_ tally: Tally, of name: String, _ verdict: BrakeVerdict, at time: Timestamp) {
+        first = first ?? time
+        last = time
+        tenants[name, default: Tenant()].all += tally
+        if !verdict.probes.isEmpty { tenants[name]?.probes += 1 }
+        if let key = verdict.refusal?.key {
+            tenants[name]?.refused += tally
+            tenants[name]?.scopes[key]?.refused += tally
+        } else if let key = verdict.recorded {
+            tenants[name]?.recorded += tally
+            tenants[name]?.scopes[key]?.recorded += tally
+        }
+    }
+
+    fileprivate mutating func note(_ changed: TenantBlock, at now: Timestamp) {
+        let (name, block) = (changed.tenant, changed.block)
+        var tenant = tenants[name] ?? Tenant()
+        defer { tenants[name] = tenant }
+        let known = tenant.scopes[block.key]
+        guard known != nil || tenant.scopes.count < Self.maximumKeys else { return }
+        var scope = known ?? Scope(region: block.region)
+        switch block.state {
+        case .blocked:
+            if changed.isAsleep { tenant.wasAsleep = true }
+            // A tenant that falls asleep or awakes has its blocks changed, too.
+            if scope.blocks.last?.from != block.beganAt {
+                scope.blocks.append(Block(from: block.beganAt, until: block.changesAt, shortfall: block.shortfall))
+            }
+        case .halfOpen: break
+        case .ended: scope.blocks.withLast { $0.until = max($0.until, now) }
+        }
+        tenant.scopes[block.key] = scope
+    }
+}
+
+extension Array {
+    fileprivate mutating func withLast(_ change: (inout Element) -> Void) {
+        if !isEmpty { change(&self[count - 1]) }
+    }
+}
+
+extension ConversionSample {
+    /// The verification as it was some time after its beginning: an approval of later was not there yet.
+    ///
+    /// The time at which a provider rejected a message is not stored: it counts from the beginning on.
+    fileprivate func seen(after time: Duration) -> ConversionSample {
+        guard outcome == .approved, let approvedAfter, approvedAfter > time else { return self }
+        return ConversionSample(
+            id: id,
+            region: region,
+            client: client,
+            prefix: prefix,
+            range: range,
+            isConfirmed: isConfirmed,
+            outcome: .open,
+            provider: provider,
+            sends: sends
+        )
+    }
+}
+
+extension BrakeSubject {
+    /// A past request, of which neither the number nor the address is stored: no list of the policy allows it.
+    fileprivate init(_ sample: ConversionSample, tenant: String) {
+        self.init(
+            tenant: tenant,
+            keys: BrakeKeys(
+                client: sample.client,
+                prefix: sample.prefix,
+                range: sample.range,
+                isConfirmed: sample.isConfirmed
+            ),
+            region: Region(sample.region) ?? .unknown,
+            number: nil,
+            address: nil,
+            recipient: 0,
+            isTrusted: false
+        )
+    }
+}
+
+extension PriceTable {
+    /// The price of a message of one segment to a region, without those of prefixes; nil if the table has none.
+    fileprivate func estimate(_ provider: String, _ region: Region?) -> Money? {
+        let own = prices.filter { $0.provider == provider && $0.prefix == nil }
+        return (own.first { $0.region != nil && $0.region == region } ?? own.first { $0.region == nil })?.amount
+    }
+}
+
+extension BrakePolicy {
+    /// The same with every scope that records enforced.
+    package var enforced: BrakePolicy {
+        func enforced(_ mode: Mode) -> Mode { mode == .record ? .enforce : mode }
+        var policy = self
+        policy.mode = enforced(mode)
+        policy.scopes = scopes.mapValues(enforced)
+        policy.regions = regions.mapValues(enforced)
+        return policy
+    }
+}
