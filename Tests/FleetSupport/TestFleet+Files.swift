@@ -18,13 +18,12 @@ extension TestFleet {
     }
 
     /// Adds a copy of the first provider for workers that start later; a route must name it to use it.
-    package func addProvider(_ name: String, at baseURL: String? = nil) throws {
+    package func addProvider(_ name: String) throws {
         let file = folder.text(of: Self.configurationFile)
         guard let start = file.firstRange(of: "providers:\n")?.upperBound,
             let end = file.firstRange(of: "keys:\n")?.lowerBound
         else { preconditionFailure("a fleet's configuration has providers and then keys") }
-        var second = file[start..<end].replacing("name: main", with: "name: \(name)")
-        if let baseURL { second.replace(#/baseURL: .*/#, with: "baseURL: \"\(baseURL)\"") }
+        let second = file[start..<end].replacing("name: main", with: "name: \(name)")
         try configure("keys:\n", "\(second)keys:\n")
     }
 

@@ -4,6 +4,9 @@ package import Formats
 
 /// Settles sends: a pure function of their results and their verifications.
 package enum OutcomeDecision {
+    /// The time after which a request is told that its message has not left yet.
+    private static let patience = Duration.seconds(4)
+
     /// The changed verifications, and the events that report the changes.
     package struct Changes: Sendable {
         package var verifications: [StoredVerification] = []
@@ -14,7 +17,7 @@ package enum OutcomeDecision {
     ///
     /// `results` are those that changed their send's row, so that every event belongs to one change. `late` are the
     /// claims of sends that were `unknown` when their holder reported the result. `verifications` are those of the
-    /// results, locked; a result without one publishes no event. A first delay is told, and settles nothing. `now` is the database's time.
+    /// results, locked; a result without one publishes no event. `now` is the database's time.
     package static func settle(
         _ results: [SendResult],
         late: Set<SendClaim> = [],
@@ -27,7 +30,7 @@ package enum OutcomeDecision {
         var changes = Changes()
         for result in results {
             guard var verification = verifications[result.send.verificationID] else { continue }
-            if result.isFirstDelay, verification.state == .live {
+            if isHeldUp(result, verification, now) {
                 verification.sequence += 1
                 let event = event(result, result.send.requestID, verification, .suppressed, now)
                 changes.outbox.append(event.record(source: source, appendedAt: result.send.appendedAt))
@@ -56,6 +59,14 @@ package enum OutcomeDecision {
         }
         changes.verifications = changed.sorted().compactMap { verifications[$0] }
         return changes
+    }
+
+    /// True for the claim, one of a send's, whose next attempt comes after `patience`: its request is told once.
+    private static func isHeldUp(_ result: SendResult, _ verification: StoredVerification, _ now: Timestamp) -> Bool {
+        guard case .retry(let delay) = result.disposition, verification.state == .live else { return false }
+        // While a send is open, its window counts from the request's decision.
+        let age = now - (verification.resendAfter - result.send.resendWindow)
+        return age + delay >= patience && (age < patience || result.send.fence == 1)
     }
 
     /// Settles a send that was `unknown`, as a receipt would: a later send may exist, whose resend window and state are
@@ -123,13 +134,14 @@ package enum OutcomeDecision {
         _ status: DeliveryStatus,
         _ now: Timestamp
     ) -> DeliveryEvent {
-        DeliveryEvent(
+        let isPending = status == .suppressed
+        return DeliveryEvent(
             of: verification,
             requestID: requestID,
             subject: verification.subject,
             status: status,
-            reason: result.isFirstDelay ? .suppressed(.sendPending) : result.disposition.reason,
-            retryAfter: result.isFirstDelay ? verification.retryAfter(at: now) : nil,
+            reason: isPending ? .suppressed(.sendPending) : result.disposition.reason,
+            retryAfter: isPending ? verification.retryAfter(at: now) : nil,
             rule: result.disposition.rule,
             send: DeliveryEvent.Send(
                 id: result.send.id,

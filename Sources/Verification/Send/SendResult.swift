@@ -41,17 +41,10 @@ package final class SendResult: Sendable {
         }
     }
 
-    /// True when the first claim of a send ends without an outcome, and another one follows after a delay.
-    ///
-    /// The request is then answered `send_pending`: its gateway need not wait for a provider that is away. Later claims
-    /// say nothing new, and a claim that a stopping worker hands back is taken over at once.
-    var isFirstDelay: Bool {
-        guard case .retry(let delay) = disposition else { return false }
-        return send.fence == 1 && delay > .zero
+    /// True for a result that may have an event: an outcome, or a delay before the next attempt.
+    package var isTold: Bool {
+        if case .retry(let delay) = disposition { delay > .zero } else { disposition.status != nil }
     }
-
-    /// True for a result that may have an event.
-    package var isTold: Bool { disposition.status != nil || isFirstDelay }
 
     package init(
         send: SendReference,

@@ -115,7 +115,7 @@ import Verification
         }
     }
 
-    @Test func `a retry waits, its first delay is told, and its verification stays open`() async throws {
+    @Test func `a retry waits, a long delay is told, and its verification stays open`() async throws {
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let claims = try await worker.claims()

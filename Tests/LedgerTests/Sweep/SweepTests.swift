@@ -117,7 +117,7 @@ import Verification
         try await LedgerDatabase.with { database in
             let worker = LedgerWorker(database.ledger())
             let claims = try await worker.claims()
-            // The event of the first delay is published before that of the outcome.
+            // The event of the long delay is published before that of the outcome.
             try await worker.publish(try await worker.settle(claims, .retry(after: .seconds(30))))
             #expect(try await worker.ledger.sweepSends(capacity: 10).value.isEmpty)
             try await database.lapseSends()

@@ -134,10 +134,16 @@ import Verification
         #expect(changes.events.first?.status == "sent")
     }
 
-    @Test func `a send whose provider is away is told once, and settles nothing`() throws {
+    @Test func `a send that waits beyond four seconds is told once, and settles nothing`() throws {
         var (tables, claim) = try claimed()
         let before = try #require(tables.verifications[claim.reference.verificationID])
-        let changes = tables.settle(claim, .retry(after: .seconds(1)))
+        let first = tables.settle(claim, .retry(after: .seconds(1)))
+        #expect(first.outbox.isEmpty && first.verifications.isEmpty, "the next attempt is near")
+        #expect(SendDisposition.retry(after: .seconds(1)).sendState == "pending")
+
+        tables.now = tables.now + .seconds(2)
+        let second = try #require(tables.sweep().claims.first)
+        let changes = tables.settle(second, .retry(after: .seconds(2)))
         let event = try #require(changes.events.first)
         #expect(changes.events.count == 1)
         #expect(event.requestID == claim.reference.requestID)
@@ -148,15 +154,22 @@ import Verification
         #expect(after.sequence == 1 && after.sendOpen && after.status == nil)
         after.sequence = before.sequence
         #expect(after == before)
-        #expect(SendDisposition.retry(after: .seconds(1)).sendState == "pending")
 
         // Later claims say nothing new.
-        tables.now = tables.now + .seconds(2)
-        let again = try #require(tables.sweep().claims.first)
-        #expect(tables.settle(again, .retry(after: .seconds(2))).outbox.isEmpty)
         tables.now = tables.now + .seconds(3)
+        let third = try #require(tables.sweep().claims.first)
+        #expect(tables.settle(third, .retry(after: .seconds(10))).outbox.isEmpty)
+        tables.now = tables.now + .seconds(11)
         let last = try #require(tables.sweep().claims.first)
         #expect(tables.settle(last, .sent).events.map(\.sequence) == [2])
+    }
+
+    @Test func `a long wait is told at its beginning, also after a first attempt that took long`() throws {
+        var (tables, claim) = try claimed()
+        var slow = tables
+        #expect(tables.settle(claim, .retry(after: .seconds(4))).events.map(\.reason) == ["send_pending"])
+        slow.now = slow.now + .seconds(10)
+        #expect(slow.settle(claim, .retry(after: .seconds(1))).events.map(\.reason) == ["send_pending"])
     }
 
     @Test(arguments: [StoredVerification.State.approved, .locked, .cancelled])
@@ -166,7 +179,7 @@ import Verification
         var (tables, claim) = try claimed()
         var ended = tables
         ended.verifications[claim.reference.verificationID]?.state = state
-        #expect(ended.settle(claim, .retry(after: .seconds(1))).outbox.isEmpty)
+        #expect(ended.settle(claim, .retry(after: .seconds(5))).outbox.isEmpty)
         #expect(tables.settle(claim, .retry(after: .zero)).outbox.isEmpty)
     }
 
