@@ -20,8 +20,8 @@ struct JSONDocument: Sendable {
 
         let kind: Kind
 
-        /// The name of a member.
-        let name: Text?
+        /// The name of a member; empty for any other value.
+        let name: Text
 
         /// The text of a string, or the literal of a number.
         let text: Text
@@ -79,15 +79,31 @@ struct JSONDocument: Sendable {
 
     /// The place of the member with exactly these bytes as its name, in the object at a place.
     func member(_ name: String, of place: Int) -> Int? {
+        name.utf8Span.span.withUnsafeBytes { member($0, of: place) }
+    }
+
+    private func member(_ name: UnsafeRawBufferPointer, of place: Int) -> Int? {
+        let end = nodes[place].next
         var part = place + 1
-        while part < nodes[place].next {
-            if let own = nodes[part].name, has(own, name) { return part }
+        while part < end {
+            let text = nodes[part].name
+            if text.isEncoded ? name.elementsEqual(string(text).utf8) : isEqual(text, name) { return part }
             part = nodes[part].next
         }
         return nil
     }
 
-    func name(at place: Int) -> String { nodes[place].name.map(string) ?? "" }
+    func name(at place: Int) -> String { string(nodes[place].name) }
+
+    /// True if no member of the last object so far, whose members begin after a place, has this name.
+    func isNew(_ name: Text, after place: Int) -> Bool {
+        var member = place + 1
+        while member < nodes.count {
+            if areEqual(name, nodes[member].name) { return false }
+            member = nodes[member].next
+        }
+        return true
+    }
 
     /// The names of the last object's members so far, which begin after a place.
     func names(after place: Int) -> [[UInt8]] {
@@ -100,19 +116,15 @@ struct JSONDocument: Sendable {
         return names
     }
 
-    private func has(_ text: Text, _ other: String) -> Bool {
-        if text.isEncoded { return string(text).hasSameBytes(as: other) }
-        var place = Int(text.start)
-        guard other.utf8.count == Int(text.end) - place else { return false }
-        for byte in other.utf8 {
-            if bytes[place] != byte { return false }
-            place += 1
-        }
+    private func isEqual(_ text: Text, _ other: UnsafeRawBufferPointer) -> Bool {
+        let start = Int(text.start)
+        guard Int(text.end) - start == other.count else { return false }
+        for place in 0..<other.count where bytes[start + place] != other[place] { return false }
         return true
     }
 
     /// True if two texts are equal as they are read.
-    func areEqual(_ one: Text, _ other: Text) -> Bool {
+    private func areEqual(_ one: Text, _ other: Text) -> Bool {
         if one.isEncoded || other.isEncoded { return string(one).hasSameBytes(as: string(other)) }
         guard one.end - one.start == other.end - other.start else { return false }
         var place = Int(one.start)

@@ -51,7 +51,7 @@ package struct JSONScanner {
     }
 
     /// Reads a value, and adds it and its parts to the document.
-    private mutating func value(named name: JSONDocument.Text? = nil) throws(JSONFault) {
+    private mutating func value(named name: JSONDocument.Text = .none) throws(JSONFault) {
         skipWhitespace()
         let place = document.nodes.count
         func node(_ kind: JSONDocument.Node.Kind, _ text: JSONDocument.Text = .none) -> JSONDocument.Node {
@@ -227,11 +227,7 @@ extension JSONScanner {
     /// False if a name is a duplicate in the object at a place.
     private mutating func isNew(_ name: JSONDocument.Text, in place: Int, _ names: inout JSONNames) -> Bool {
         if names.count < Self.comparedOneByOne {
-            var member = place + 1
-            while member < document.nodes.count {
-                if let other = document.nodes[member].name, document.areEqual(name, other) { return false }
-                member = document.nodes[member].next
-            }
+            guard document.isNew(name, after: place) else { return false }
         } else {
             if names.seen.isEmpty { names.seen = Set(document.names(after: place)) }
             guard names.seen.insert(Array(document.string(name).utf8)).inserted else { return false }

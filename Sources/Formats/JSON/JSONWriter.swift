@@ -49,6 +49,11 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
+    /// The same for a text: most members are one, and this compiles to less than the generic one.
+    package mutating func member(_ name: StaticString, ifPresent value: String?) {
+        if let value { member(name, value) }
+    }
+
     /// Writes a member whose name is no literal.
     package mutating func member(named name: String, _ value: some JSONScalar) {
         self.name(name)
@@ -114,11 +119,7 @@ package struct JSONWriter: Sendable {
 
     /// Appends a string literal; runs without escapes are copied at once.
     fileprivate mutating func quoted(_ text: String) {
-        // Nearly every text has its bytes in one piece.
-        if text.utf8.withContiguousStorageIfAvailable({ quoted($0) }) == nil {
-            var text = text
-            text.withUTF8 { quoted($0) }
-        }
+        text.utf8Span.span.withUnsafeBufferPointer { quoted($0) }
     }
 
     private mutating func quoted(_ source: UnsafeBufferPointer<UInt8>) {
@@ -264,8 +265,8 @@ package struct HexadecimalBytes: JSONScalar {
     package func write(to writer: inout JSONWriter) {
         writer.quoted { text in
             for byte in bytes {
-                text.append(Hexadecimal.digits[Int(byte >> 4)])
-                text.append(Hexadecimal.digits[Int(byte & 15)])
+                text.append(Hexadecimal.digit(byte >> 4))
+                text.append(Hexadecimal.digit(byte & 15))
             }
         }
     }

@@ -2,6 +2,11 @@
 
 /// Hexadecimal digits: their values and their bytes.
 package enum Hexadecimal {
+    /// The digit of a value below 16, in lower case.
+    static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") &+ value &- 10
+    }
+
     /// The digits for output, in lower case.
     package static let digits = Array("0123456789abcdef".utf8)
 

@@ -58,10 +58,18 @@ package struct FieldJoiner: Sendable {
 
     package mutating func append(_ text: String) {
         appendLength(text.utf8.count)
-        // Nearly every text has its bytes in one piece.
-        if text.utf8.withContiguousStorageIfAvailable({ append(UnsafeRawBufferPointer($0)) }) == nil {
-            Array(text.utf8).withUnsafeBytes { append($0) }
-        }
+        text.utf8Span.span.withUnsafeBytes { append($0) }
+    }
+
+    /// Appends a text, or an empty field for none.
+    package mutating func append(_ text: String?) {
+        if let text { append(text) } else { appendLength(0) }
+    }
+
+    /// Appends the 16 bytes of an id.
+    package mutating func append(_ id: UUIDValue) {
+        appendLength(16)
+        id.withBytes { append($0) }
     }
 
     /// Appends a number as 4 bytes big-endian.
@@ -91,10 +99,12 @@ package struct FieldJoiner: Sendable {
 
     private mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if many.isEmpty, bytes.count <= few.count - count {
-            for byte in bytes {
-                few[count] = byte
-                count += 1
+            let start = count
+            var all = few.mutableSpan
+            all.withUnsafeMutableBytes { all in
+                UnsafeMutableRawBufferPointer(rebasing: all[start...]).copyMemory(from: bytes)
             }
+            count += bytes.count
         } else {
             if many.isEmpty { for place in 0..<count { many.append(few[place]) } }
             many.append(contentsOf: bytes)

@@ -64,26 +64,34 @@ extension Timestamp {
         let days = CalendarDate.floorQuotient(milliseconds, 86_400_000)
         let rest = milliseconds - days * 86_400_000
         let date = CalendarDate(daysSinceEpoch: days)
-        Self.append(date.year, digits: 4, then: "-", to: &text)
-        Self.append(date.month, digits: 2, then: "-", to: &text)
-        Self.append(date.day, digits: 2, then: "T", to: &text)
-        Self.append(rest / 3_600_000, digits: 2, then: ":", to: &text)
-        Self.append(rest / 60_000 % 60, digits: 2, then: ":", to: &text)
-        Self.append(rest / 1000 % 60, digits: 2, then: ".", to: &text)
-        Self.append(rest % 1000, digits: 3, then: "Z", to: &text)
+        var characters = InlineArray<24, UInt8>(repeating: UInt8(ascii: "Z"))
+        Self.write(date.year, digits: 4, then: "-", before: 5, of: &characters)
+        Self.write(date.month, digits: 2, then: "-", before: 8, of: &characters)
+        Self.write(date.day, digits: 2, then: "T", before: 11, of: &characters)
+        Self.write(rest / 3_600_000, digits: 2, then: ":", before: 14, of: &characters)
+        Self.write(rest / 60_000 % 60, digits: 2, then: ":", before: 17, of: &characters)
+        Self.write(rest / 1000 % 60, digits: 2, then: ".", before: 20, of: &characters)
+        Self.write(rest % 1000, digits: 3, then: "Z", before: 24, of: &characters)
+        characters.span.withUnsafeBytes { text.append(contentsOf: $0) }
     }
 
     /// From 0001-01-01T00:00:00Z to 9999-12-31T23:59:59.999999Z.
     private static let writable: ClosedRange<Timestamp> =
         Timestamp(microseconds: -62_135_596_800_000_000)...Timestamp(microseconds: 253_402_300_799_999_999)
 
-    private static func append(_ number: Int64, digits: Int, then mark: Unicode.Scalar, to text: inout [UInt8]) {
-        var unit: Int64 = digits == 4 ? 1000 : digits == 3 ? 100 : 10
-        while unit > 0 {
-            text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / unit % 10))
-            unit /= 10
+    private static func write(
+        _ number: Int64,
+        digits: Int,
+        then mark: Unicode.Scalar,
+        before end: Int,
+        of text: inout InlineArray<24, UInt8>
+    ) {
+        text[end - 1] = UInt8(ascii: mark)
+        var rest = number
+        for place in 2..<2 + digits {
+            text[end - place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
         }
-        text.append(UInt8(ascii: mark))
     }
 }
 

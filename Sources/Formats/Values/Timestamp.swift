@@ -29,7 +29,8 @@ package struct Timestamp: Sendable, Hashable, Comparable {
     }
 
     package static func - (time: Timestamp, duration: Duration) -> Timestamp {
-        time + (.zero - duration)
+        let (difference, overflow) = time.microseconds.subtractingReportingOverflow(duration.microseconds)
+        return Timestamp(microseconds: overflow ? (duration < .zero ? .max : .min) : difference)
     }
 
     package static func - (later: Timestamp, earlier: Timestamp) -> Duration {
@@ -52,11 +53,5 @@ extension Timestamp {
 
 extension Duration {
     /// The duration in whole microseconds, saturating.
-    package var microseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        if overflow { return seconds < 0 ? .min : .max }
-        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)
-        return carried ? (seconds < 0 ? .min : .max) : sum
-    }
+    package var microseconds: Int64 { Int64(clamping: attoseconds / 1_000_000_000_000) }
 }

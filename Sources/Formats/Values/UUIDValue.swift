@@ -10,9 +10,9 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         self.value = value
     }
 
-    /// The first 16 bytes of a digest, without a version of RFC 9562.
+    /// The first 16 bytes of a digest, which has as many or more; without a version of RFC 9562.
     package init(digest: UnsafeRawBufferPointer) {
-        value = digest.prefix(16).reduce(0) { $0 << 8 | UInt128($1) }
+        value = UInt128(bigEndian: digest.loadUnaligned(as: UInt128.self))
     }
 
     /// A UUID from its 36-character form, in either case.
@@ -61,37 +61,33 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
     }
 
     /// The 16 bytes, most significant first.
-    package var bytes: [UInt8] {
-        withUnsafeBytes(of: value.bigEndian) { Array($0) }
+    package var bytes: [UInt8] { withBytes { Array($0) } }
+
+    /// Calls a body with `bytes`.
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        try withUnsafeBytes(of: value.bigEndian, body)
     }
 
-    package var description: String {
-        let digits = Hexadecimal.digits
-        return String(unsafeUninitializedCapacity: 36) { text in
-            var rest = value
-            for place in 0..<36 {
-                if Self.isHyphen(at: place) {
-                    text[place] = UInt8(ascii: "-")
-                } else {
-                    text[place] = digits[Int(truncatingIfNeeded: rest >> 124)]
-                    rest <<= 4
-                }
-            }
-            return 36
-        }
-    }
+    package var description: String { characters.span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 
     /// Appends the 36 bytes of `description`.
     package func append(to text: inout [UInt8]) {
+        characters.span.withUnsafeBytes { text.append(contentsOf: $0) }
+    }
+
+    private var characters: InlineArray<36, UInt8> {
+        var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
         var rest = value
-        for place in 0..<36 {
-            if Self.isHyphen(at: place) {
-                text.append(UInt8(ascii: "-"))
-            } else {
-                text.append(Hexadecimal.digits[Int(truncatingIfNeeded: rest >> 124)])
-                rest <<= 4
-            }
+        for place in 0..<36 where !Self.isHyphen(at: place) {
+            text[place] = Hexadecimal.digit(UInt8(truncatingIfNeeded: rest >> 124))
+            rest <<= 4
         }
+        return text
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(UInt64(truncatingIfNeeded: value >> 64))
+        hasher.combine(UInt64(truncatingIfNeeded: value))
     }
 
     package static func < (left: UUIDValue, right: UUIDValue) -> Bool {
