@@ -164,7 +164,7 @@ package final class Membership: Sendable {
 }
 
 extension InboundRecord {
-    package init(_ record: ConsumerRecord) {
+    package convenience init(_ record: ConsumerRecord) {
         self.init(
             topic: record.topic,
             partition: record.partition,

@@ -133,7 +133,9 @@ package enum RecipientSeal {
         key: RingKey,
         using generator: inout some RandomNumberGenerator
     ) -> [UInt8]? {
-        seal(Array(text.utf8), in: verification.uuid.bytes, key: key, using: &generator)
+        text.utf8Span.span.withUnsafeBytes { text in
+            verification.uuid.withBytes { seal(text, in: $0, key: key, using: &generator) }
+        }
     }
 
     /// Seals bytes; they open only with the same `context`.
@@ -142,6 +144,17 @@ package enum RecipientSeal {
     package static func seal(
         _ bytes: [UInt8],
         in context: [UInt8],
+        key: RingKey,
+        using generator: inout some RandomNumberGenerator
+    ) -> [UInt8]? {
+        bytes.withUnsafeBytes { bytes in
+            context.withUnsafeBytes { seal(bytes, in: $0, key: key, using: &generator) }
+        }
+    }
+
+    private static func seal(
+        _ bytes: UnsafeRawBufferPointer,
+        in context: UnsafeRawBufferPointer,
         key: RingKey,
         using generator: inout some RandomNumberGenerator
     ) -> [UInt8]? {

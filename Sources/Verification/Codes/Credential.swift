@@ -76,7 +76,7 @@ package struct DerivedSecret: Sendable, Equatable, Redacted {
     package init(_ use: Use, verification: VerificationID, generation: Int32, key: RingKey) {
         var fields = FieldJoiner()
         fields.append(use.rawValue)
-        fields.append(verification.uuid.bytes)
+        fields.append(verification.uuid)
         fields.append(UInt32(bitPattern: generation))
         text = Base64.encodeForURL(key.authenticate(fields))
     }

@@ -54,7 +54,7 @@ package struct KeyRing: Sendable, Redacted {
 }
 
 /// One key of a ring, with a prepared HMAC-SHA-256 state: to prepare it costs twice as much as a short message.
-package struct RingKey: Sendable, Equatable, Redacted {
+package final class RingKey: Sendable, Equatable, Redacted {
     let symmetric: SymmetricKey
 
     private let begun: HMAC<SHA256>

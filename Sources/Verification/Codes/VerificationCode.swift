@@ -25,7 +25,7 @@ package struct VerificationCode: Sendable, Equatable, Redacted {
         while true {
             var fields = FieldJoiner()
             fields.append("code")
-            fields.append(verification.uuid.bytes)
+            fields.append(verification.uuid)
             fields.append(UInt32(bitPattern: generation))
             fields.append(counter)
             let random = UInt64(truncatingIfNeeded: key.digest(fields).value >> 64)
@@ -62,7 +62,7 @@ package struct VerificationCode: Sendable, Equatable, Redacted {
     ) -> [UInt8] {
         var fields = FieldJoiner()
         fields.append("hash")
-        fields.append(verification.uuid.bytes)
+        fields.append(verification.uuid)
         fields.append(tenant)
         fields.append(purpose)
         fields.append(secret)

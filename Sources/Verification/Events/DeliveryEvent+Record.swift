@@ -2,11 +2,22 @@
 
 package import Formats
 
+/// The headers that all events of one batch share: their source, and the time of its decisions.
+struct EventSource: Sendable {
+    fileprivate let source: RecordField
+    fileprivate let time: RecordField
+
+    init(_ source: String, at time: Timestamp) {
+        self.source = RecordField("ce_source", source)
+        self.time = RecordField(name: "ce_time", value: time.rfc3339Bytes)
+    }
+}
+
 extension DeliveryEvent {
     /// The event as a record in CloudEvents' binary mode, in its verification's stream.
     ///
     /// `appendedAt` is the append time of the request's record, if known.
-    func record(source: String, appendedAt: Timestamp? = nil) -> OutboxRecord {
+    func record(source: EventSource, appendedAt: Timestamp? = nil) -> OutboxRecord {
         guard let verification else { preconditionFailure("an event without a verification needs its record") }
         return record(
             stream: verification.id.uuid,
@@ -21,7 +32,7 @@ extension DeliveryEvent {
     ///
     /// The stream's id is a digest of the request and the record's place, so deciding the record again creates the same
     /// event id.
-    func record(of inbound: InboundRecord, source: String) -> OutboxRecord {
+    func record(of inbound: InboundRecord, source: EventSource) -> OutboxRecord {
         var fields = FieldJoiner()
         fields.append(description.tenant)
         fields.append(description.requestID)
@@ -39,15 +50,15 @@ extension DeliveryEvent {
         stream: UUIDValue,
         sequence: Int32,
         key: [UInt8],
-        source: String,
+        source: EventSource,
         appendedAt: Timestamp?
     ) -> OutboxRecord {
         var headers = [
             Self.specificationVersion,
             RecordField(name: "ce_id", value: stream.text(with: sequence)),
-            RecordField("ce_source", source),
+            source.source,
             Self.eventType,
-            RecordField(name: "ce_time", value: occurredAt.rfc3339Bytes),
+            source.time,
             RecordField(name: "ce_subject", value: key),
             RecordField("ce_requestid", description.requestID),
             Self.contentType,

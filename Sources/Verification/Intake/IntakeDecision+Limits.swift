@@ -29,10 +29,11 @@ extension IntakeDecision {
             return false
         }
         for key in passed.limits {
+            let own = limits[key.scope]
             var window = windows[key] ?? LimitWindow()
-            window.admit(at: facts.now, limits: limits[key.scope])
+            window.admit(at: facts.now, limits: own)
             windows[key] = window
-            changes.windows[key] = WindowChange(window, under: limits[key.scope], at: facts.now)
+            changes.windows[key] = WindowChange(window, under: own, at: facts.now)
         }
         changes.admissions[request.tenant, default: 0] += 1
         return true

@@ -58,7 +58,7 @@ extension IntakeDecision {
             policyVersion: policy.version,
             occurredAt: facts.now
         )
-        changes.outbox.append(event.record(of: candidate.record, source: settings.source))
+        changes.outbox.append(event.record(of: candidate.record, source: source))
     }
 
     mutating func expireUnsent(
@@ -76,7 +76,7 @@ extension IntakeDecision {
             policyVersion: policy.version,
             occurredAt: facts.now
         )
-        changes.outbox.append(event.record(of: candidate.record, source: settings.source))
+        changes.outbox.append(event.record(of: candidate.record, source: source))
     }
 }
 

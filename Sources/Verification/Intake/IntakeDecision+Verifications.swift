@@ -191,7 +191,7 @@ extension IntakeDecision {
             policyVersion: policy.version,
             occurredAt: facts.now
         )
-        changes.outbox.append(event.record(source: settings.source, appendedAt: candidate.record.timestamp))
+        changes.outbox.append(event.record(source: source, appendedAt: candidate.record.timestamp))
     }
 
     mutating func link(_ candidate: Candidate, to id: VerificationID, reason: String? = nil) {

@@ -23,6 +23,7 @@ struct IntakeDecision {
     let policy: Policy
     let keys: CodeKeys
     let settings: WorkerSettings
+    let source: EventSource
     var requests: [RequestKey: KnownRequest]
     var slots: [SlotKey: VerificationID]
     var verifications: [VerificationID: StoredVerification]
@@ -42,6 +43,7 @@ struct IntakeDecision {
         policy = rules.policy
         keys = rules.keys
         settings = rules.settings
+        source = EventSource(rules.settings.source, at: facts.now)
         brake = rules.brake
         purse = rules.purse
         self.randomness = randomness
@@ -188,7 +190,7 @@ extension IntakeDecision {
                 policyVersion: policy.version,
                 occurredAt: facts.now
             )
-            changes.outbox.append(event.record(of: candidate.record, source: settings.source))
+            changes.outbox.append(event.record(of: candidate.record, source: source))
         }
     }
 }

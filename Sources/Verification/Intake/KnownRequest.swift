@@ -6,8 +6,8 @@ package import Formats
 package struct KnownRequest: Sendable, Equatable {
     package private(set) var place: RecordPlace
 
-    /// The newest record in each other partition; nearly always empty.
-    private var others: [RecordPlace] = []
+    /// The details; nil while all of them are empty, as for nearly every request.
+    private var shared: Shared<Details>?
     package let digest: UUIDValue
 
     /// The verification that the request belongs to, or by whose state it was refused; nil if there was none.
@@ -16,9 +16,32 @@ package struct KnownRequest: Sendable, Equatable {
     /// The decision of a request that was refused; nil for one that shares its verification's status.
     package var status: DeliveryStatus?
 
+    private struct Details: Sendable, Equatable {
+        var others: [RecordPlace] = []
+        var reason: String?
+        var rule: String?
+    }
+
+    private var details: Details {
+        get { shared?.fields ?? Details() }
+        set { shared = newValue == Details() ? nil : Shared(newValue) }
+    }
+
+    /// The newest record in each other partition.
+    private var others: [RecordPlace] {
+        get { shared?.fields.others ?? [] }
+        set { details.others = newValue }
+    }
+
     /// The reason of the decision; nil for a request that got a send, whose outcome is the verification's.
-    package var reason: String?
-    package var rule: String?
+    package var reason: String? {
+        get { shared?.fields.reason }
+        set { details.reason = newValue }
+    }
+    package var rule: String? {
+        get { shared?.fields.rule }
+        set { details.rule = newValue }
+    }
 
     package init(of candidate: Candidate) {
         place = candidate.place
@@ -38,12 +61,10 @@ package struct KnownRequest: Sendable, Equatable {
     ) {
         let all = places?.split(separator: " ").compactMap { RecordPlace($0) } ?? []
         self.place = all.first ?? place
-        others = Array(all.dropFirst())
         self.digest = digest
         self.verificationID = verificationID
         self.status = status
-        self.reason = reason
-        self.rule = rule
+        details = Details(others: Array(all.dropFirst()), reason: reason, rule: rule)
     }
 
     func hasSeen(_ record: RecordPlace) -> Bool { place.covers(record) || others.contains { $0.covers(record) } }

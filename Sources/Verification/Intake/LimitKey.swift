@@ -37,6 +37,10 @@ package struct LimitKey: Sendable, Hashable, Comparable {
         self.digest = digest
     }
 
+    package static func == (left: LimitKey, right: LimitKey) -> Bool { left.digest == right.digest }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+
     /// The order in which rows are locked everywhere, against deadlocks.
     package static func < (left: LimitKey, right: LimitKey) -> Bool { left.digest < right.digest }
 }
@@ -93,8 +97,5 @@ package struct SlotKey: Sendable, Hashable {
         left.person == right.person && left.purpose == right.purpose
     }
 
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(person)
-        hasher.combine(purpose)
-    }
+    package func hash(into hasher: inout Hasher) { hasher.combine(person) }
 }

@@ -98,7 +98,7 @@ extension Screener {
 
     private static let numberType: Rule = { _, facts, tenant in
         guard let facts else { return .passes }
-        let rule = "numberTypes.\(facts.type.rawValue)\(facts.table.suffix)"
+        var rule: String { "numberTypes.\(facts.type.rawValue)\(facts.table.suffix)" }
         switch (facts.type, tenant.voip) {
         case (.mobile, _), (.fixedLineOrMobile, _), (.voip, .allow): return .passes
         case (.voip, .record): return .isNoted(rule)

@@ -4,9 +4,8 @@ package import Formats
 
 /// A verification as its row stores it.
 ///
-/// It is wide and passes through many hands, so it is one reference: a copy is one retain, and a change of a shared one
-/// copies the fields first.
-package struct StoredVerification: Sendable, Equatable {
+/// It is wide and passes through many hands, so its fields are shared.
+package struct StoredVerification: Sendable, Equatable, CustomReflectable {
     /// The state of a verification.
     ///
     /// `live` ends as one of the others; `locked` becomes `expired` when its validity ends.
@@ -29,18 +28,7 @@ package struct StoredVerification: Sendable, Equatable {
         }
     }
 
-    private var storage: Storage
-
-    /// The fields as one object.
-    ///
-    /// SAFETY: an object changes only by `own`, while a single verification refers to it.
-    private final class Storage: @unchecked Sendable {
-        var fields: Fields
-
-        init(_ fields: Fields) {
-            self.fields = fields
-        }
-    }
+    private var shared: Shared<Fields>
 
     /// The fields; those of `let` never change.
     private struct Fields: Sendable, Equatable {
@@ -80,122 +68,112 @@ package struct StoredVerification: Sendable, Equatable {
         let brakeKeys: BrakeKeys?
     }
 
-    /// The fields of this verification alone, to change them.
-    private var own: Fields {
-        get { storage.fields }
-        _modify {
-            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
-            yield &storage.fields
-        }
-    }
+    /// The fields, for a list of all of them.
+    package var customMirror: Mirror { Mirror(reflecting: shared.fields) }
 
-    package static func == (one: StoredVerification, other: StoredVerification) -> Bool {
-        one.storage === other.storage || one.storage.fields == other.storage.fields
-    }
-
-    package var id: VerificationID { storage.fields.id }
+    package var id: VerificationID { shared.fields.id }
     package var codeKey: KeyID {
-        get { storage.fields.codeKey }
-        set { own.codeKey = newValue }
+        get { shared.fields.codeKey }
+        set { shared.fields.codeKey = newValue }
     }
     package var hashKey: KeyID {
-        get { storage.fields.hashKey }
-        set { own.hashKey = newValue }
+        get { shared.fields.hashKey }
+        set { shared.fields.hashKey = newValue }
     }
     package var generation: Int32 {
-        get { storage.fields.generation }
-        set { own.generation = newValue }
+        get { shared.fields.generation }
+        set { shared.fields.generation = newValue }
     }
 
     /// The hash of the credential's secret: the code, the link's token, or the push's secret.
     package var codeHash: [UInt8] {
-        get { storage.fields.codeHash }
-        set { own.codeHash = newValue }
+        get { shared.fields.codeHash }
+        set { shared.fields.codeHash = newValue }
     }
 
     package var shortCode: ShortCode? {
-        get { storage.fields.shortCode }
-        set { own.shortCode = newValue }
+        get { shared.fields.shortCode }
+        set { shared.fields.shortCode = newValue }
     }
 
     /// The number of digits that a person types; nil for a push.
     package var codeLength: Int16? {
-        get { storage.fields.codeLength }
-        set { own.codeLength = newValue }
+        get { shared.fields.codeLength }
+        set { shared.fields.codeLength = newValue }
     }
     package var state: State {
-        get { storage.fields.state }
-        set { own.state = newValue }
+        get { shared.fields.state }
+        set { shared.fields.state = newValue }
     }
 
     /// The status of the newest event, nil before the first.
     package var status: DeliveryStatus? {
-        get { storage.fields.status }
-        set { own.status = newValue }
+        get { shared.fields.status }
+        set { shared.fields.status = newValue }
     }
 
     /// The reason of that status, if it has one.
     package var reason: String? {
-        get { storage.fields.reason }
-        set { own.reason = newValue }
+        get { shared.fields.reason }
+        set { shared.fields.reason = newValue }
     }
     package var checksUsed: Int16 {
-        get { storage.fields.checksUsed }
-        set { own.checksUsed = newValue }
+        get { shared.fields.checksUsed }
+        set { shared.fields.checksUsed = newValue }
     }
     package var maxChecks: Int16 {
-        get { storage.fields.maxChecks }
-        set { own.maxChecks = newValue }
+        get { shared.fields.maxChecks }
+        set { shared.fields.maxChecks = newValue }
     }
     package var sendsUsed: Int16 {
-        get { storage.fields.sendsUsed }
-        set { own.sendsUsed = newValue }
+        get { shared.fields.sendsUsed }
+        set { shared.fields.sendsUsed = newValue }
     }
     package var maxSends: Int16 {
-        get { storage.fields.maxSends }
-        set { own.maxSends = newValue }
+        get { shared.fields.maxSends }
+        set { shared.fields.maxSends = newValue }
     }
 
     /// True while a send has no outcome yet: no other send begins until it has.
     package var sendOpen: Bool {
-        get { storage.fields.sendOpen }
-        set { own.sendOpen = newValue }
+        get { shared.fields.sendOpen }
+        set { shared.fields.sendOpen = newValue }
     }
 
     /// The requests that wait for the outcome of the open send, too.
     package var waiting: [String] {
-        get { storage.fields.waiting }
-        set { own.waiting = newValue }
+        get { shared.fields.waiting }
+        set { shared.fields.waiting = newValue }
     }
 
     /// The sequence number of the newest event.
     package var sequence: Int32 {
-        get { storage.fields.sequence }
-        set { own.sequence = newValue }
+        get { shared.fields.sequence }
+        set { shared.fields.sequence = newValue }
     }
     package var resendAfter: Timestamp {
-        get { storage.fields.resendAfter }
-        set { own.resendAfter = newValue }
+        get { shared.fields.resendAfter }
+        set { shared.fields.resendAfter = newValue }
     }
     package var expiresAt: Timestamp {
-        get { storage.fields.expiresAt }
-        set { own.expiresAt = newValue }
+        get { shared.fields.expiresAt }
+        set { shared.fields.expiresAt = newValue }
     }
     package var policyVersion: String {
-        get { storage.fields.policyVersion }
-        set { own.policyVersion = newValue }
+        get { shared.fields.policyVersion }
+        set { shared.fields.policyVersion = newValue }
     }
 
     /// The providers that took, or may have taken, a message of this verification: a resend prefers others.
     package var usedProviders: [String] {
-        get { storage.fields.usedProviders }
-        set { own.usedProviders = newValue }
+        get { shared.fields.usedProviders }
+        set { shared.fields.usedProviders = newValue }
     }
 
     /// The provider at which the person opted out, if any.
     package var optedOutAt: String? {
-        get { storage.fields.optedOutAt }
-        set { own.optedOutAt = newValue }
+        get { shared.fields.optedOutAt }
+        set { shared.fields.optedOutAt = newValue }
     }
 
     package init(
@@ -234,7 +212,7 @@ package struct StoredVerification: Sendable, Equatable {
         optedOutAt: String? = nil,
         brakeKeys: BrakeKeys? = nil
     ) {
-        storage = Storage(
+        shared = Shared(
             Fields(
                 id: id,
                 requestID: requestID,
@@ -274,24 +252,24 @@ package struct StoredVerification: Sendable, Equatable {
         )
     }
 
-    package var requestID: String { storage.fields.requestID }
-    package var tenant: String { storage.fields.tenant }
-    package var purpose: Purpose { storage.fields.purpose }
-    package var channel: Channel { storage.fields.channel }
-    package var subject: String? { storage.fields.subject }
-    package var fingerprint: [UInt8] { storage.fields.fingerprint }
+    package var requestID: String { shared.fields.requestID }
+    package var tenant: String { shared.fields.tenant }
+    package var purpose: Purpose { shared.fields.purpose }
+    package var channel: Channel { shared.fields.channel }
+    package var subject: String? { shared.fields.subject }
+    package var fingerprint: [UInt8] { shared.fields.fingerprint }
 
     /// The phone number's region; nil on other channels.
-    package var region: Region? { storage.fields.region }
-    package var masked: String { storage.fields.masked }
-    package var sealed: [UInt8]? { storage.fields.sealed }
-    package var sealKey: KeyID { storage.fields.sealKey }
+    package var region: Region? { shared.fields.region }
+    package var masked: String { shared.fields.masked }
+    package var sealed: [UInt8]? { shared.fields.sealed }
+    package var sealKey: KeyID { shared.fields.sealKey }
 
     /// True for a test number.
-    package var isFictional: Bool { storage.fields.isFictional }
+    package var isFictional: Bool { shared.fields.isFictional }
 
     /// The keys for the toll-fraud brake, of a new verification; they are written once and not read back.
-    package var brakeKeys: BrakeKeys? { storage.fields.brakeKeys }
+    package var brakeKeys: BrakeKeys? { shared.fields.brakeKeys }
 
     /// The time until which both the credential and its short code are valid.
     var fullyValidUntil: Timestamp { shortCode.map { min($0.until, expiresAt) } ?? expiresAt }

@@ -32,21 +32,9 @@ package struct Policy: Sendable, Equatable {
 
 /// The rules of one tenant.
 ///
-/// They are wide and pass from rule to rule, so they are one reference: a copy is one retain, and a change of a shared
-/// one copies the fields first.
+/// They are wide and pass from rule to rule, so they are shared.
 package struct TenantPolicy: Sendable, Equatable, CustomReflectable {
-    private var storage: Storage
-
-    /// The fields as one object.
-    ///
-    /// SAFETY: an object changes only by `own`, while a single policy refers to it.
-    private final class Storage: @unchecked Sendable {
-        var fields: Fields
-
-        init(_ fields: Fields) {
-            self.fields = fields
-        }
-    }
+    private var shared: Shared<Fields>
 
     private struct Fields: Sendable, Equatable {
         var appName: String
@@ -67,91 +55,78 @@ package struct TenantPolicy: Sendable, Equatable, CustomReflectable {
         var budgets: [Budget]
     }
 
-    /// The fields of this policy alone, to change them.
-    private var own: Fields {
-        get { storage.fields }
-        _modify {
-            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.fields) }
-            yield &storage.fields
-        }
-    }
-
     /// The fields, for a list of all of them.
-    package var customMirror: Mirror { Mirror(reflecting: storage.fields) }
-
-    package static func == (one: TenantPolicy, other: TenantPolicy) -> Bool {
-        one.storage === other.storage || one.storage.fields == other.storage.fields
-    }
+    package var customMirror: Mirror { Mirror(reflecting: shared.fields) }
 
     package var appName: String {
-        get { storage.fields.appName }
-        set { own.appName = newValue }
+        get { shared.fields.appName }
+        set { shared.fields.appName = newValue }
     }
     package var defaultLanguage: String {
-        get { storage.fields.defaultLanguage }
-        set { own.defaultLanguage = newValue }
+        get { shared.fields.defaultLanguage }
+        set { shared.fields.defaultLanguage = newValue }
     }
     package var regions: RegionPolicy {
-        get { storage.fields.regions }
-        set { own.regions = newValue }
+        get { shared.fields.regions }
+        set { shared.fields.regions = newValue }
     }
 
     /// The regions of purposes with a list of their own, which replaces `regions`.
     package var purposeRegions: [Purpose: RegionPolicy] {
-        get { storage.fields.purposeRegions }
-        set { own.purposeRegions = newValue }
+        get { shared.fields.purposeRegions }
+        set { shared.fields.purposeRegions = newValue }
     }
     package var code: CodePolicy {
-        get { storage.fields.code }
-        set { own.code = newValue }
+        get { shared.fields.code }
+        set { shared.fields.code = newValue }
     }
     package var resend: ResendPolicy {
-        get { storage.fields.resend }
-        set { own.resend = newValue }
+        get { shared.fields.resend }
+        set { shared.fields.resend = newValue }
     }
     package var voip: VoIPRule {
-        get { storage.fields.voip }
-        set { own.voip = newValue }
+        get { shared.fields.voip }
+        set { shared.fields.voip = newValue }
     }
     package var appVerification: AppVerificationPolicy {
-        get { storage.fields.appVerification }
-        set { own.appVerification = newValue }
+        get { shared.fields.appVerification }
+        set { shared.fields.appVerification = newValue }
     }
     package var limits: LimitPolicy {
-        get { storage.fields.limits }
-        set { own.limits = newValue }
+        get { shared.fields.limits }
+        set { shared.fields.limits = newValue }
     }
     package var testNumbers: [TestNumber] {
-        get { storage.fields.testNumbers }
-        set { own.testNumbers = newValue }
+        get { shared.fields.testNumbers }
+        set { shared.fields.testNumbers = newValue }
     }
     package var emailLinks: EmailLinkPolicy {
-        get { storage.fields.emailLinks }
-        set { own.emailLinks = newValue }
+        get { shared.fields.emailLinks }
+        set { shared.fields.emailLinks = newValue }
     }
 
     /// The sites and apps for autofill; nil allows any that a request names.
     package var autofill: AutofillPolicy? {
-        get { storage.fields.autofill }
-        set { own.autofill = newValue }
+        get { shared.fields.autofill }
+        set { shared.fields.autofill = newValue }
     }
     package var routes: Routes {
-        get { storage.fields.routes }
-        set { own.routes = newValue }
+        get { shared.fields.routes }
+        set { shared.fields.routes = newValue }
     }
     package var messages: MessagePolicy {
-        get { storage.fields.messages }
-        set { own.messages = newValue }
+        get { shared.fields.messages }
+        set { shared.fields.messages = newValue }
     }
     package var brake: BrakePolicy {
-        get { storage.fields.brake }
-        set { own.brake = newValue }
+        get { shared.fields.brake }
+        set { shared.fields.brake = newValue }
     }
 
     /// The budgets in the order of the policy: the first without room for a message is the reason of a refusal.
     package var budgets: [Budget] {
-        get { storage.fields.budgets }
-        set { own.budgets = newValue }
+        get { shared.fields.budgets }
+        set { shared.fields.budgets = newValue }
     }
 
     package init(
@@ -172,7 +147,7 @@ package struct TenantPolicy: Sendable, Equatable, CustomReflectable {
         brake: BrakePolicy = BrakePolicy(),
         budgets: [Budget] = []
     ) {
-        storage = Storage(
+        shared = Shared(
             Fields(
                 appName: appName,
                 defaultLanguage: defaultLanguage,

@@ -211,7 +211,8 @@ package enum ReceiptDecision {
             if receipt.status == .undelivered, receipt.reason == .optedOut { verification.optedOutAt = send.provider }
             verifications[verification.id] = verification
             changes.verifications[verification.id] = verification
-            changes.outbox.append(event(send, verification, receipt).record(source: settings.source))
+            let source = EventSource(settings.source, at: now)
+            changes.outbox.append(event(send, verification, receipt).record(source: source))
         }
 
         private func event(

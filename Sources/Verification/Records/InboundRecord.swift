@@ -4,8 +4,9 @@ package import Formats
 
 /// A consumed Kafka record as unparsed bytes.
 ///
-/// Its description shows only its place: key, value and headers may hold a phone number.
-package struct InboundRecord: Sendable, Hashable, Redacted {
+/// Its description shows only its place: key, value and headers may hold a phone number. A class, since it is large,
+/// never changes, and is passed from stage to stage.
+package final class InboundRecord: Sendable, Equatable, Redacted {
     package let topic: String
     package let partition: Int32
     package let offset: Int64
@@ -61,6 +62,12 @@ package struct InboundRecord: Sendable, Hashable, Redacted {
     }
 
     package var description: String { "\(topic)[\(partition)]@\(offset)" }
+
+    package static func == (one: InboundRecord, other: InboundRecord) -> Bool {
+        one.topic == other.topic && one.partition == other.partition && one.offset == other.offset
+            && one.timestamp == other.timestamp && one.key == other.key && one.value == other.value
+            && one.headers == other.headers
+    }
 }
 
 package struct RecordField: Sendable, Hashable, Redacted {
@@ -93,7 +100,7 @@ extension InboundRecord {
     }
 
     /// Reads the format of `stored`; other bytes give an empty record.
-    package init(stored bytes: [UInt8]) {
+    package convenience init(stored bytes: [UInt8]) {
         var fields = RecordField.decode(bytes)[...]
         func next() -> [UInt8]? { fields.popFirst()?.value }
         func text() -> String { String(decoding: next() ?? [], as: UTF8.self) }

@@ -28,6 +28,7 @@ package enum OutcomeDecision {
         var verifications = verifications
         var changed: Set<VerificationID> = []
         var changes = Changes()
+        let source = EventSource(source, at: now)
         for result in results {
             guard var verification = verifications[result.send.verificationID] else { continue }
             if isHeldUp(result, verification, now) {
@@ -94,7 +95,7 @@ package enum OutcomeDecision {
 
     private static func noteProviders(_ result: SendResult, _ verification: inout StoredVerification) {
         let taker = result.disposition.mayHaveLeft ? result.attempt?.provider : nil
-        for provider in [result.doubtful, taker].compactMap(\.self)
+        for provider in UpToTwo(result.doubtful, taker)
         where !verification.usedProviders.contains(provider) {
             verification.usedProviders.append(provider)
         }

@@ -59,6 +59,7 @@ package enum SweepDecision {
         source: String
     ) -> OutcomeDecision.Changes {
         var changes = OutcomeDecision.Changes()
+        let source = EventSource(source, at: now)
         for var verification in verifications {
             let rule = verification.state == .cancelled ? "erase" : "validity"
             verification.state = .expired

@@ -26,8 +26,11 @@ package struct PhoneNumber: Sendable, Hashable, Redacted {
         let digits = e164.utf8.count - 1
         let tail = min(4, max(0, digits / 2 - 1))
         let hidden = 2..<1 + digits - tail
-        let bytes = e164.utf8.enumerated().map { place, byte in hidden.contains(place) ? UInt8(ascii: "*") : byte }
-        return String(decoding: bytes, as: UTF8.self)
+        return String(unsafeUninitializedCapacity: digits + 1) { text in
+            _ = text.update(fromContentsOf: e164.utf8)
+            for place in hidden { text[place] = UInt8(ascii: "*") }
+            return digits + 1
+        }
     }
 
     package var description: String { masked }
@@ -35,31 +38,40 @@ package struct PhoneNumber: Sendable, Hashable, Redacted {
 
 /// A CLDR two-letter region code, `XX` if unknown; in a policy's lists also `001`.
 package struct Region: Sendable, Hashable, Comparable, CustomStringConvertible {
-    package static let unknown = Region(code: "XX")
+    package static let unknown = Region(letters: "XX".utf8)
 
     /// Numbers whose calling code belongs to no region; `001` is the code of the world in CLDR and libphonenumber.
     ///
     /// They are those of satellite networks (+881) and international ones (+882, +883). Events show them as `XX`, like
     /// all other numbers of no region.
-    package static let international = Region(code: "001")
+    package static let international = Region(letters: "001".utf8)
 
-    package let code: String
+    /// The letters as a number, the first one highest: cheap to copy, compare and hash.
+    private let letters: UInt32
+
+    package var code: String {
+        String(unsafeUninitializedCapacity: 3) { text in
+            for place in 0..<3 { text[place] = UInt8(truncatingIfNeeded: letters >> (16 - 8 * UInt32(place))) }
+            return text[2] == 0 ? 2 : 3
+        }
+    }
 
     /// A region from exactly two letters `A`–`Z`, or nil.
     package init?(_ text: some StringProtocol) {
         let bytes = text.utf8
         guard bytes.count == 2, bytes.allSatisfy({ (0x41...0x5a).contains($0) }) else { return nil }
-        code = String(text)
+        self.init(letters: bytes)
     }
 
-    private init(code: String) {
-        self.code = code
+    /// A region from two or three letters.
+    private init(letters: some Collection<UInt8>) {
+        self.letters = letters.reduce(0) { $0 << 8 | UInt32($1) } << (letters.count == 2 ? 8 : 0)
     }
 
     package var description: String { code }
 
     package static func < (left: Region, right: Region) -> Bool {
-        left.code < right.code
+        left.letters < right.letters
     }
 }
 
