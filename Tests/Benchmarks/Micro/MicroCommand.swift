@@ -38,13 +38,13 @@ struct MicroCommand: ParsableCommand {
 
     /// Maximum counts of a step per request, slightly above the actual numbers.
     private static let gates: [Step: Counts] = [
-        .number: Counts(allocations: 0, retains: 6),
-        .decode: Counts(allocations: 14, retains: 116),
-        .decide: Counts(allocations: 21, retains: 104),
-        .sign: Counts(allocations: 8, retains: 20),
-        .render: Counts(allocations: 4, retains: 40),
-        .settle: Counts(allocations: 9, retains: 59),
-        .encode: Counts(allocations: 1, retains: 90),
+        .number: Counts(allocations: 0, retains: 5),
+        .decode: Counts(allocations: 12, retains: 80),
+        .decide: Counts(allocations: 16, retains: 83),
+        .sign: Counts(allocations: 6, retains: 13),
+        .render: Counts(allocations: 4, retains: 39),
+        .settle: Counts(allocations: 6, retains: 47),
+        .encode: Counts(allocations: 1, retains: 84),
     ]
 
     func run() throws {
