@@ -41,15 +41,21 @@ package final class FaultCollector {
     private var faults: [ConfigurationFault] = []
     private var known: Set<ConfigurationFault> = []
 
+    /// The faults of files that this one names.
+    private var further: [ConfigurationFault] = []
+
     package init(file: String) {
         self.file = file
     }
 
-    package var isEmpty: Bool { faults.isEmpty }
+    package var isEmpty: Bool { faults.isEmpty && further.isEmpty }
 
     package func report(line: Int?, key: String, _ message: String) {
         add(ConfigurationFault(file: file, line: line, key: key, message: message))
     }
+
+    /// Adds the faults of a file that this one names.
+    package func include(_ faults: ConfigurationFaults) { further += faults.faults }
 
     package func report(variable: String, key: String, _ message: String) {
         add(ConfigurationFault(file: "environment \(variable)", line: nil, key: key, message: message))
@@ -57,12 +63,12 @@ package final class FaultCollector {
 
     /// The value when there are no faults, else all faults; faults without a line come last.
     package func result<Value>(_ value: Value?) -> Result<Value, ConfigurationFaults> {
-        if let value, faults.isEmpty { return .success(value) }
-        if faults.isEmpty { report(line: nil, key: "", "cannot be read") }
+        if let value, isEmpty { return .success(value) }
+        if isEmpty { report(line: nil, key: "", "cannot be read") }
         let ordered = faults.enumerated().sorted {
             ($0.element.line ?? .max, $0.offset) < ($1.element.line ?? .max, $1.offset)
         }
-        return .failure(ConfigurationFaults(faults: ordered.map(\.element)))
+        return .failure(ConfigurationFaults(faults: ordered.map(\.element) + further))
     }
 
     /// Leaves faults out that do not concern a reading.

@@ -94,6 +94,61 @@ struct BudgetFaultTests {
         #expect(faults.count == 1 && faults.first?.contains(" \(fault)") == true, "\(faults)")
     }
 
+    /// Files of prices, and the start of the only fault after its file; nil where it is the policy's.
+    static let files: [(prices: String?, file: String?, fault: String)] = [
+        (nil, nil, "prices.path: names a file that cannot be read: there is no such file"),
+        ("currency: USD", "prices.yaml:1", "list: is required"),
+        (
+            "currency: USD\nlist:\n  - { provider: main, price: 0.1 }\n  - { provider: man, price: 1 }",
+            "prices.yaml:4",
+            "list[1].provider: names man, which is no configured provider"
+        ),
+        (
+            "currency: USD\nlist: [{ provider: main, price: 0.1 }]\npath: other.yaml", "prices.yaml:3",
+            "path: is not a known key"
+        ),
+        (
+            "currency: USD\nlist: [{ provider: main, price: 0.1 }]", nil,
+            "tenants.default.budgets: need a price of backup to all regions; add to the list of "
+        ),
+    ]
+
+    private static func policy(prices: String) -> String {
+        ExampleFiles.policy
+            .replacing(links, with: "budgets: [{ name: a, amount: 5, per: day }]")
+            .replacing("tenants:", with: "prices: \(prices)\ntenants:")
+    }
+
+    @Test(arguments: files)
+    func `a fault of a file of prices names the file and the line`(prices: String?, file: String?, fault: String) throws
+    {
+        let folder = try ScratchFolder()
+        let path = try folder.write(Self.policy(prices: "{ path: prices.yaml }"), to: "policy.yaml")
+        if let prices { _ = try folder.write(prices, to: "prices.yaml") }
+        guard case .failure(let faults) = PolicyFile.load(path: path, providers: PolicyFaultTests.providers) else {
+            Issue.record("no fault")
+            return
+        }
+        let place = file.map { "\(folder.path)/\($0)" } ?? "\(path):"
+        let found = faults.faults.map(\.description)
+        #expect(found.count == 1 && found[0].hasPrefix(place) && found[0].contains(" \(fault)"), "\(found)")
+    }
+
+    @Test func `a path stands alone`() {
+        let found = faults(Self.policy(prices: "{ path: /nowhere/prices.yaml, currency: USD }"))
+        #expect(found.count == 2 && found[0].contains("prices: has a path beside a currency or a list"), "\(found)")
+    }
+
+    @Test func `prices of a file are those of the policy`() throws {
+        let folder = try ScratchFolder()
+        let list = "currency: USD\nlist: [{ provider: main, price: 0.1 }, { provider: backup, price: 0.2 }]"
+        _ = try folder.write(list, to: "prices.yaml")
+        let path = try folder.write(Self.policy(prices: "{ path: prices.yaml }"), to: "policy.yaml")
+        let policy = try PolicyFile.load(path: path, providers: PolicyFaultTests.providers).get()
+        let text = Self.policy(prices: Self.priced)
+        #expect(try policy == PolicyFile.parse(text, file: "x", providers: PolicyFaultTests.providers).get())
+    }
+
     @Test func `prices and budgets are read`() throws {
         let text = ExampleFiles.policy
             .replacing(Self.links, with: "budgets: [{ name: a, amount: 99.5, per: month, timeZone: Europe/Berlin }]")

@@ -102,6 +102,24 @@ struct PolicyReloadTests {
         }
     }
 
+    @Test func `a changed file of prices is in force soon, and a faulty one is refused`() async throws {
+        func prices(_ price: String) -> String { "currency: USD\nlist: [{ provider: main, price: \(price) }]" }
+        let text = Self.text("1").replacing("tenants:", with: "prices: { path: prices.yaml }\ntenants:")
+        _ = try folder.write(prices("0.1"), to: "prices.yaml")
+        _ = try folder.write(text, to: "policy.yaml")
+        policies.replace(with: try PolicyFile.load(path: path).get())
+        try await watching(loader()) {
+            _ = try folder.write(prices("0.2"), to: "prices.yaml")
+            try await eventually("the second price") { policies.current.prices?.prices.first?.amount == Money("0.2") }
+            _ = try folder.write(prices("cheap"), to: "prices.yaml")
+            try await eventually("the refusal") { log.events.contains("policy.refused") }
+            #expect(log.values("fault").first?.contains("prices.yaml:2: list[0].price: must be an amount") == true)
+            #expect(policies.current.prices?.prices.first?.amount == Money("0.2"))
+        }
+        // Events of messages with either price name the same policy.
+        #expect(log.events.contains("policy.version_reused"))
+    }
+
     @Test func `a file that is gone is refused and read again when it is back`() async throws {
         try await watching(loader()) {
             try FileManager.default.removeItem(atPath: path)

@@ -6,8 +6,38 @@ import Verification
 
 /// Reads the policy's prices: one currency, and the price of each provider's messages.
 enum PricesReader {
-    static func read(_ value: YAMLValue, providers: [String: Channel]?) -> PriceTable? {
-        guard let mapping = value.mapping(keys: ["currency", "list"]) else { return nil }
+    private static let keys = ["currency", "list"]
+
+    /// Reads the prices of the policy, or of the file that their `path` names.
+    static func read(
+        _ value: YAMLValue,
+        in file: PolicyText.Prices?,
+        _ faults: FaultCollector,
+        providers: [String: Channel]?
+    ) -> PriceTable? {
+        guard let mapping = value.mapping(keys: keys + ["path"]) else { return nil }
+        guard let path = mapping["path"] else { return table(mapping, providers) }
+        if keys.contains(where: { mapping[$0] != nil }) {
+            value.fault("has a path beside a currency or a list; keep one, the file has both keys")
+        }
+        guard path.read(.text(upTo: 4096)) != nil, let file else { return nil }
+        switch file.text {
+        case .failure(let unreadable):
+            path.fault("names a file that \(unreadable.reason)")
+            return nil
+        case .success(let text):
+            let own = FaultCollector(file: file.path)
+            let table = YAMLDocument.parse(text, faults: own)?.mapping(keys: keys).flatMap { self.table($0, providers) }
+            switch own.result(table) {
+            case .success(let table): return table
+            case .failure(let found):
+                faults.include(found)
+                return nil
+            }
+        }
+    }
+
+    private static func table(_ mapping: YAMLMapping, _ providers: [String: Channel]?) -> PriceTable? {
         let currency = mapping.required("currency", such: "USD")?.read(.currency)
         let list = mapping.required("list", such: "[{ provider: main, price: 0.08 }]")
         let prices = list?.list(of: "prices")?.compactMap { price($0, providers) } ?? []
@@ -46,15 +76,25 @@ enum BudgetsReader {
         "name", "amount", "currency", "per", "timeZone", "regions", "channels", "purposes", "warnAt", "reserve", "mode",
     ]
 
-    static func read(_ value: YAMLValue, prices: PriceTable?) -> [Budget] {
+    /// The prices of a policy, and the place where they are stated.
+    struct Prices {
+        /// Nil without prices, or with a fault in them.
+        let table: PriceTable?
+
+        /// The file of their own; nil for `prices.list`.
+        let file: String?
+        let areStated: Bool
+    }
+
+    static func read(_ value: YAMLValue, prices: Prices) -> [Budget] {
         let elements = value.list(of: "budgets") ?? []
-        if prices == nil, !elements.isEmpty {
+        if !prices.areStated, !elements.isEmpty {
             let example = "`prices: { currency: USD, list: [{ provider: main, price: 0.08 }] }`"
             value.fault("needs prices; add \(example) beside tenants")
         }
         var budgets: [Budget] = []
         for element in elements {
-            guard let budget = budget(element, currency: prices?.currency) else { continue }
+            guard let budget = budget(element, currency: prices.table?.currency) else { continue }
             if budgets.contains(where: { $0.name == budget.name }) {
                 element.fault("is named \(budget.name) again; each budget needs a name of its own")
             }
@@ -104,8 +144,8 @@ enum BudgetsReader {
     }
 
     /// Reports each route that may lead to a message without a price.
-    static func checkPrices(of tenant: TenantPolicy, _ prices: PriceTable?, _ value: YAMLValue?) {
-        guard let prices, let value, !tenant.budgets.isEmpty else { return }
+    static func checkPrices(of tenant: TenantPolicy, _ stated: Prices, _ value: YAMLValue?) {
+        guard let prices = stated.table, let value, !tenant.budgets.isEmpty else { return }
         var missing: Set<String> = []
         func check(_ route: Route, _ region: Region?) {
             for provider in route.providers where !prices.covers(provider, region) {
@@ -116,7 +156,8 @@ enum BudgetsReader {
         for region in tenant.routedRegions { check(tenant.routes.fallback, region) }
         if missing.isEmpty { return }
         let list = missing.sorted().joined(separator: ", ")
-        value.fault("need a price of \(list); add to prices.list `{ provider: …, price: … }`")
+        let place = stated.file.map { "the list of \($0)" } ?? "prices.list"
+        value.fault("need a price of \(list); add to \(place) `{ provider: …, price: … }`")
     }
 }
 

@@ -13,10 +13,14 @@ struct TenantReader {
 
     let mapping: YAMLMapping
     let providers: [String: Channel]?
-    let prices: PriceTable?
+    let prices: BudgetsReader.Prices
 
     /// The rules of a tenant; nil when a part without a default is missing or invalid.
-    static func read(_ value: YAMLValue, providers: [String: Channel]?, prices: PriceTable?) -> TenantPolicy? {
+    static func read(
+        _ value: YAMLValue,
+        providers: [String: Channel]?,
+        prices: BudgetsReader.Prices
+    ) -> TenantPolicy? {
         guard let mapping = value.mapping(keys: keys) else { return nil }
         return Self(mapping: mapping, providers: providers, prices: prices).policy()
     }

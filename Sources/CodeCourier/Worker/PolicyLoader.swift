@@ -14,8 +14,8 @@ actor PolicyLoader: FileLoader {
     private let policies: PolicySource
     private let logger: Logger
 
-    /// The last content that was checked, as its text or the reason why it could not be read.
-    private var judged: Result<String, TextFile.Unreadable>?
+    /// The last content that was checked.
+    private var judged: PolicyText?
 
     init(path: String, providers: [String: Channel], policies: PolicySource, logger: Logger) {
         self.path = path
@@ -24,14 +24,14 @@ actor PolicyLoader: FileLoader {
         self.logger = logger
     }
 
-    var paths: [String] { [path] }
+    var paths: [String] { [path] + (judged?.prices.map { [$0.path] } ?? []) }
 
     func load(because cause: ReloadCause) {
-        let content = read()
-        if cause == .change, let judged, judged.isSame(as: content) { return }
+        let content = PolicyText(path: path)
+        if cause == .change, judged == content { return }
         let isFirst = judged == nil
         judged = content
-        switch parse(content) {
+        switch PolicyFile.parse(content, providers: providers) {
         case .success(let policy):
             // The first check after the start usually finds the policy that the start has loaded.
             if isFirst, cause == .change, policy == policies.current { return }
@@ -46,25 +46,6 @@ actor PolicyLoader: FileLoader {
         }
     }
 
-    private func read() -> Result<String, TextFile.Unreadable> {
-        do throws(TextFile.Unreadable) {
-            return .success(try TextFile.read(path, maximumBytes: YAMLDocument.maximumBytes))
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private func parse(_ content: Result<String, TextFile.Unreadable>) -> Result<Policy, ConfigurationFaults> {
-        switch content {
-        case .success(let text):
-            return PolicyFile.parse(text, file: path, providers: providers)
-        case .failure(let unreadable):
-            let faults = FaultCollector(file: path)
-            faults.report(line: nil, key: "", unreadable.reason)
-            return faults.result(nil)
-        }
-    }
-
     private func replace(with policy: Policy) {
         let current = policies.current
         policies.replace(with: policy)
@@ -75,15 +56,5 @@ actor PolicyLoader: FileLoader {
             .policyReloaded,
             [.policyVersion: .text(policy.version), .previousVersion: .text(current.version)]
         )
-    }
-}
-
-extension Result where Success == String, Failure == TextFile.Unreadable {
-    fileprivate func isSame(as other: Self) -> Bool {
-        switch (self, other) {
-        case (.success(let left), .success(let right)): left.utf8.elementsEqual(right.utf8)
-        case (.failure(let left), .failure(let right)): left.reason == right.reason
-        case (.success, .failure), (.failure, .success): false
-        }
     }
 }
