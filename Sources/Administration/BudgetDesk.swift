@@ -6,7 +6,7 @@ package import Verification
 
 /// Shows the fleet's budgets to an operator, and writes the operator's amounts.
 package struct BudgetDesk: Sendable {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     /// - Parameter pool: connections of a role that is granted `courier_operator`, or of the owner.
     package init(pool: PostgresPool) {
@@ -28,9 +28,10 @@ package struct BudgetDesk: Sendable {
         /// The money that the window's leases took: most of it is spent.
         package let used: Money
 
-        /// The time at which the window's next step begins.
+        /// The time at which the window's next step begins, or the next month.
         package let nextStep: Timestamp
         package let leasedAt: Timestamp
+        package let forecast: BudgetForecast
         package let raise: Raise?
 
         package init(
@@ -44,6 +45,7 @@ package struct BudgetDesk: Sendable {
             used: Money,
             nextStep: Timestamp,
             leasedAt: Timestamp,
+            forecast: BudgetForecast,
             raise: Raise?
         ) {
             self.key = key
@@ -56,6 +58,7 @@ package struct BudgetDesk: Sendable {
             self.used = used
             self.nextStep = nextStep
             self.leasedAt = leasedAt
+            self.forecast = forecast
             self.raise = raise
         }
 
@@ -83,7 +86,9 @@ package struct BudgetDesk: Sendable {
         let statement = Statement(
             """
             SELECT b.tenant, b.name, b.period, b.time_zone, b.currency, b.amount, b.reserve, b.mode, b.leased_at,
-                w.bucket_end, s.used, r.amount, r.until, r.reason, r.created_by
+                CASE b.period WHEN 'month' THEN courier.budget_month_end(b.time_zone, statement_timestamp())
+                    ELSE w.bucket_end END,
+                s.used, f.rate, f.exhausted_at, r.amount, r.until, r.reason, r.created_by
             FROM courier.budget b
             CROSS JOIN LATERAL courier.budget_window(b.period, b.time_zone, statement_timestamp()) AS w
             CROSS JOIN LATERAL (
@@ -92,6 +97,9 @@ package struct BudgetDesk: Sendable {
             ) AS s
             LEFT JOIN courier.budget_raise r
                 ON r.tenant = b.tenant AND r.name = b.name AND r.until > statement_timestamp()
+            CROSS JOIN LATERAL courier.budget_forecast(
+                b.tenant, b.name, b.period, b.time_zone, coalesce(r.amount, b.amount), statement_timestamp()
+            ) AS f
             WHERE ($1::text IS NULL OR b.tenant = $1) AND b.leased_at > statement_timestamp() - interval '62 days'
             ORDER BY b.tenant, b.name
             """,
@@ -146,15 +154,19 @@ extension BudgetDesk.State {
         leasedAt = Timestamp(microseconds: try row.timestamp(8))
         nextStep = Timestamp(microseconds: try row.timestamp(9))
         used = Money(micros: try row.int64(10))
-        guard let raised = try row.optionalInt64(11) else {
+        forecast = BudgetForecast(
+            rate: try row.double(11),
+            exhaustedAt: try row.optionalTimestamp(12).map { Timestamp(microseconds: $0) }
+        )
+        guard let raised = try row.optionalInt64(13) else {
             raise = nil
             return
         }
         raise = BudgetDesk.Raise(
             amount: Money(micros: raised),
-            until: Timestamp(microseconds: try row.timestamp(12)),
-            reason: try row.text(13),
-            createdBy: try row.text(14)
+            until: Timestamp(microseconds: try row.timestamp(14)),
+            reason: try row.text(15),
+            createdBy: try row.text(16)
         )
     }
 }

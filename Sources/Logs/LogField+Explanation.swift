@@ -13,7 +13,8 @@ extension LogField {
             .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated, .isAsleep: "boolean"
-        case .decisions, .regions, .providers, .rules, .brake, .unreadHints, .lag, .topicFaults, .latency, .errors:
+        case .decisions, .regions, .providers, .rules, .brake, .spend, .unreadHints, .lag, .topicFaults, .latency,
+            .errors:
             "object"
         default: "string"
         }
@@ -80,6 +81,8 @@ extension LogField {
         case .percent: "percentage of `warnAt` that was reached"
         case .spent: "money leased in the budget's window, most of it spent"
         case .amount: "the budget's amount, or an operator's in its place"
+        case .overshoot: "money leased before the amount was lowered below it"
+        case .forecast: "time at which the budget is used up at the present rate, RFC 3339; absent if it is not"
         case .currency: "currency in ISO 4217"
         case .period: "`hour`, `day` or `month`"
         case .mode: "`enforce` or `record`"
@@ -127,6 +130,11 @@ extension LogField {
             """
             scopes that the toll-fraud brake has `blocked` or `half_open`, and requests that it `refused` or, without \
             enforcing, `recorded`; `reader_lag_ms` is the age of the youngest verification that the brake has judged
+            """
+        case .spend:
+            """
+            money of published `sent` events, by currency: `amount`, `regions` (past the 30 greatest, `other`), and by \
+            tenant and name `budgets`, for messages that the worker decided; texts such as `1.25`
             """
         case .unreadHints: "unreadable hints by field"
         case .deadLetters: "published dead letters"

@@ -54,6 +54,8 @@ package enum LogField: String, Sendable, CaseIterable {
     case percent
     case spent
     case amount
+    case overshoot
+    case forecast
     case currency
     case period
     case mode
@@ -100,6 +102,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case deadRoutes = "dead_routes"
     case rules
     case brake
+    case spend
     case unreadHints = "unread_hints"
     case deadLetters = "dead_letters"
     case inFlight = "in_flight"

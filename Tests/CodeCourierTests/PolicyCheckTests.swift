@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import ArgumentParser
 import Formats
 import PhoneNumbers
@@ -52,6 +53,48 @@ struct PolicyCheckTests {
         ]
         for line in expected { #expect(lines.contains(line), "\(line)") }
         #expect(!lines.contains("switched off"))
+    }
+
+    @Test func `what an attack takes before it is stopped is told, in messages and money`() {
+        let plain = Policy.test { tenant in
+            tenant.routes = Routes(fallback: ["main"])
+            tenant.brake.scopes = [.ip: .off, .prefix: .enforce]
+            tenant.budgets = [
+                Budget(name: "all", amount: Money(micros: 50_000_000), currency: "USD", period: .day),
+                Budget(name: "gb", amount: Money(micros: 1_000_000), currency: "USD", period: .hour, mode: .record),
+            ]
+            tenant.budgets[1].regions = Region("GB").map { [$0] }
+        }
+        func lines(_ prices: PriceTable?, leased: [LeasedBudget]? = nil) -> [String] {
+            let policy = Policy(version: "1", tenants: plain.tenants, prices: prices)
+            return PolicySummary(policy: policy, now: .test, leased: leased).lines(file: "policy.yaml")
+        }
+        let prices = PriceTable(
+            currency: "USD",
+            prices: [
+                .init(provider: "main", Money(micros: 100_000), per: .segment),
+                .init(provider: "main", region: Region("DE"), Money(micros: 250_000), per: .segment),
+                .init(provider: "other", Money(micros: 900_000), per: .segment),
+            ]
+        )
+        let told = lines(prices)
+        #expect(!told.contains { $0.contains("brake, one ip") })
+        for line in [
+            "  stopped by         messages  at 0.25 USD",
+            "  brake, one prefix        15         3.75  then blocked",
+            "  brake, one region        31         7.75  only recorded",
+            "  budget all              200        50.00  a day",
+            "  budget gb                10         1.00  an hour, only recorded",
+        ] { #expect(told.contains(line), "\(line)") }
+        #expect(lines(nil).contains { $0.contains("cost unknown: no prices") })
+
+        let key = BudgetKey(tenant: "default", name: "all")
+        let leased = [LeasedBudget(key: key, amount: Money(micros: 50_000_000), leased: Money(micros: 60_500_000))]
+        #expect(
+            lines(prices, leased: leased).contains(
+                "  default  all      50.00   60.50  the window may cost up to 10.50 more than the amount"
+            )
+        )
     }
 
     @Test func `the exit code tells a policy that a worker takes from one that it refuses`() async throws {

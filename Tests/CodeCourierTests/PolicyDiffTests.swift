@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import ArgumentParser
+import TestSupport
 import TestTools
 import Testing
 import Verification
@@ -37,6 +39,23 @@ struct PolicyDiffTests {
             ("regions: { US: [main] }", "regions: { US: [main], DE: [main, backup] }")
         )
         #expect(changes == [])
+    }
+
+    @Test func `a budget that is lowered below what is leased tells by how much it may be exceeded`() throws {
+        let (old, new) = (
+            Policy.test { $0.budgets = [Self.budget(50)] }, Policy.test { $0.budgets = [Self.budget(20)] }
+        )
+        let key = BudgetKey(tenant: "default", name: "a")
+        func notes(_ leased: Int64) -> [String?] {
+            let budget = LeasedBudget(key: key, amount: Self.budget(20).amount, leased: Self.budget(leased).amount)
+            return PolicyDiff(old: old, new: new, leased: [budget]).changes.map(\.note)
+        }
+        #expect(notes(32) == ["32.00 is leased: up to 12.00 more than the amount may be spent"])
+        #expect(notes(20) == [nil] && PolicyDiff(old: old, new: new).changes.map(\.note) == [nil])
+    }
+
+    private static func budget(_ amount: Int64) -> Budget {
+        Budget(name: "a", amount: Money(micros: amount * 1_000_000), currency: "USD", period: .day)
     }
 
     @Test func `regions are told by what becomes of them, a purpose with a list of its own for itself`() throws {

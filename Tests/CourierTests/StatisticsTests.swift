@@ -129,6 +129,24 @@ import Verification
         #expect(lag.last == LogMember("999", 999))
     }
 
+    @Test func `the greatest amounts of money stand alone, and all are in the sum`() throws {
+        var spend = Statistics.Spend(amount: Money(micros: 3_000_000))
+        for place in 1...32 {
+            spend.budgets[BudgetKey(tenant: "a", name: "b\(place)")] = Money(micros: Int64(place) * 10_000)
+        }
+        var counts = Statistics.Interval()
+        counts.spend["EUR"] = spend
+        guard case .object(let currencies)? = Self.line(counts).fields[.spend], currencies.first?.name == "EUR",
+            case .object(let members)? = currencies.first?.value, case .object(let budgets)? = members.last?.value
+        else {
+            Issue.record("no amounts")
+            return
+        }
+        #expect(members.map(\.name) == ["amount", "regions", "budgets"] && members[0].value == "3.00")
+        #expect(budgets.count == 31)
+        #expect(budgets.first == LogMember("a/b32", "0.32") && budgets.last == LogMember("other", "0.03"))
+    }
+
     @Test func `a stage's durations are told with their number`() {
         var counts = Statistics.Interval()
         counts.latencies[.publish] = LatencyPercentiles(
@@ -187,19 +205,25 @@ import Verification
     @Test func `an event of another worker is counted by what it says`() throws {
         let statistics = Statistics()
         let value = #"{"status":"rejected","reason":"quota_ip","recipient":{"region":"FR"}}"#
-        let record = OutboxRecord(
-            stream: UUIDValue(1),
-            sequence: 1,
-            isDeadLetter: false,
-            key: nil,
-            value: Array(value.utf8),
-            headers: []
-        )
-        statistics.notePublished([record], since: .now, at: .now)
+        let sent = #"{"status":"sent","recipient":{"region":"FR"},"cost":{"amount":"0.0750","currency":"EUR"}}"#
+        let records = [value, sent].map { value in
+            OutboxRecord(
+                stream: UUIDValue(1),
+                sequence: 1,
+                isDeadLetter: false,
+                key: nil,
+                value: Array(value.utf8),
+                headers: []
+            )
+        }
+        statistics.notePublished(records, since: .now, at: .now)
         let interval = statistics.take()
-        #expect(interval.decisions == [.rejected: 1])
+        let france = try #require(Region("FR"))
+        #expect(interval.decisions == [.rejected: 1, .sent: 1])
         #expect(interval.refusals == ["quota_ip": 1])
-        #expect(interval.regions == [try #require(Region("FR")): [.rejected: 1]])
+        #expect(interval.regions == [france: [.rejected: 1, .sent: 1]])
+        let price = Money(micros: 75_000)
+        #expect(interval.spend == ["EUR": Statistics.Spend(amount: price, regions: [france: price])])
     }
 }
 

@@ -22,6 +22,17 @@ import Verification
         #expect(history.workers.mapValues(\.heartbeats) == ["host-1": 2, "host-2": 1])
     }
 
+    @Test func `Money is added up by currency, region and budget, and spread over time`() throws {
+        var heartbeat = LogSample.Heartbeat()
+        heartbeat.spend =
+            #"{"USD":{"amount":"1.50","regions":{"US":"1.25","GB":0.25},"budgets":{"default/day":"1.50"}}}"#
+        let history = try LogSample.history([heartbeat.line(15), heartbeat.line(25), LogSample.Heartbeat().line(35)])
+        #expect(history.spend.sums == ["USD": 3])
+        #expect(history.spendByRegion.sums == ["US, USD": 2.5, "GB, USD": 0.5])
+        #expect(history.spendByBudget.sums == ["default/day, USD": 3])
+        #expect(history.timeline.buckets.map { $0.spend["USD"] ?? 0 } == [0.75, 1.5, 0.75, 0])
+    }
+
     @Test func `A heartbeat's counts are spread over the time that it tells of`() throws {
         let history = try LogSample.history([LogSample.Heartbeat().line(15), LogSample.Heartbeat().line(25)])
         let timeline = history.timeline

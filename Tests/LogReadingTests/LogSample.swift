@@ -37,6 +37,7 @@ enum LogSample {
         var breaker = "closed"
         var providerName = "main"
         var rules = #"{"quota_recipient":30,"region_not_allowed":10}"#
+        var spend = "{}"
         var lag = #"{"0":4,"1":2}"#
         var brake = #"{"blocked":0,"half_open":0,"refused":0,"recorded":0}"#
         var latency = #"{"count":900,"p50":4.5,"p90":9.5,"p99":31.0,"max":80.2}"#
@@ -47,7 +48,8 @@ enum LogSample {
             "requests":\(requests),"repeats":\(repeats),\
             "decisions":\(decisions),"regions":\(regions),\
             "providers":{"\(providerName)":{"accepted":900,"refused":4,"notSent":2,"breaker":"\(breaker)","score":90}},\
-            "rules":\(rules),"brake":\(brake),"dead_letters":1,"in_flight":40,"max_in_flight":1024,"outbox":12,"due_sends":3,\
+            "rules":\(rules),"brake":\(brake),"spend":\(spend),\
+            "dead_letters":1,"in_flight":40,"max_in_flight":1024,"outbox":12,"due_sends":3,\
             "lag":\(lag),"latency_ms":{"intake":\(latency),"request_to_provider":\(latency)},\
             "errors":{"postgres":2,"kafka":0},"rss_bytes":61000000,"cpu_ms":2500
             """

@@ -59,6 +59,18 @@ import Verification
         #expect(page.contains("1 gap without heartbeat, the longest 4 min 40 s: lines are missing, or the worker was"))
     }
 
+    @Test func `Money has its tile, chart and tables, and none where nothing was paid`() async throws {
+        var heartbeat = LogSample.Heartbeat()
+        heartbeat.spend = #"{"EUR":{"amount":"12.5","regions":{"US":"12.5"},"budgets":{"default/day":"12.5"}}}"#
+        let page = try await page([heartbeat.line(10)])
+        #expect(page.contains("<dt>spent</dt><dd>12.5 EUR</dd>"))
+        #expect(page.contains("<h2>Money</h2>"))
+        #expect(page.contains("<tr><th scope=\"row\">US, EUR</th><td>12.5</td></tr>"))
+        #expect(page.contains("<tr><th scope=\"row\">default/day, EUR</th><td>12.5</td></tr>"))
+        let free = try await self.page(calm())
+        #expect(!free.contains("<h2>Money</h2>") && !free.contains("<dt>spent</dt>"))
+    }
+
     @Test func `Requests that had come before are told, and are no part of what was refused`() async throws {
         let page = try await page([LogSample.Heartbeat(repeats: 200).line(10)])
         #expect(page.contains("<dt>of them repeats</dt><dd>200 <small>20 %</small></dd>"))

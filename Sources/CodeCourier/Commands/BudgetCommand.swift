@@ -19,12 +19,15 @@ struct BudgetCommand: AsyncParsableCommand {
               code-courier budget raise all-day 900 --config courier.yaml --for 6h \\
                 --reason "TV spot"
               code-courier budget restore all-day --config courier.yaml
+              code-courier budget replay --config courier.yaml --policy next.yaml
 
             The login needs the role courier_operator and no other. Workers follow within
             seconds. It is done in one database: with several cells, each has its own
             budgets.
             """,
-        subcommands: [BudgetStatusCommand.self, BudgetRaiseCommand.self, BudgetRestoreCommand.self]
+        subcommands: [
+            BudgetStatusCommand.self, BudgetRaiseCommand.self, BudgetRestoreCommand.self, BudgetReplayCommand.self,
+        ]
     )
 }
 
@@ -38,11 +41,13 @@ extension OperatorDatabaseOptions {
 struct BudgetStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Shows each budget's amount and what is used of it.",
+        abstract: "Shows each budget's amount, what is used of it, and until when it lasts.",
         discussion: """
             Used is the money that workers have leased in the window. Most of it is spent;
             what is not comes back within seconds, and a worker that died keeps its part
-            until the window has moved on. A budget appears with its first message.
+            until the window has moved on. A budget appears with its first message. It
+            lasts until the time shown if money is used as in the last two steps of the
+            window, 5 minutes each or an hour.
 
               code-courier budget status --config courier.yaml
               code-courier budget status --config courier.yaml --tenant shop --json
@@ -163,8 +168,8 @@ struct BudgetStatusOutput {
 
     var lines: [String] {
         if states.isEmpty { return ["no budget was used yet"] }
-        var table = TextTable(numbers: [3, 4, 5])
-        table.row("tenant", "budget", "per", "amount", "used", "%", "")
+        var table = TextTable(numbers: [3, 4, 5, 6])
+        table.row("tenant", "budget", "per", "amount", "used", "%", "an hour", "lasts until", "")
         for state in states {
             table.row(
                 state.key.tenant,
@@ -173,6 +178,8 @@ struct BudgetStatusOutput {
                 "\(state.amountInForce) \(state.currency)",
                 "\(state.used)",
                 String(state.percent),
+                "\(state.forecast.perHour)",
+                state.end,
                 state.notes.joined(separator: "; ")
             )
         }
@@ -192,6 +199,12 @@ struct BudgetStatusOutput {
 
 extension BudgetDesk.State {
     fileprivate var percent: Int { Int(Double(used.micros) / Double(amountInForce.micros) * 100) }
+
+    /// The time until which it lasts at the present rate.
+    fileprivate var end: String {
+        if used >= amountInForce { return "now" }
+        return forecast.exhaustedAt?.rfc3339 ?? (period == Budget.Period.month.rawValue ? "month's end" : "any time")
+    }
 
     fileprivate var notes: [String] {
         [
@@ -215,6 +228,8 @@ extension BudgetDesk.State {
         budget.member("reserve", reserve)
         budget.member("mode", mode)
         budget.member("nextStep", nextStep.rfc3339)
+        budget.member("perHour", forecast.perHour.description)
+        budget.member("exhaustedAt", ifPresent: forecast.exhaustedAt?.rfc3339)
         guard let raise else { return }
         budget.object("raise") { writer in
             writer.member("until", raise.until.rfc3339)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import ArgumentParser
 import Formats
 import Logs
@@ -20,6 +21,12 @@ struct PolicyCheckCommand: AsyncParsableCommand {
               code-courier policy check policy.yaml
               code-courier policy check policy.yaml --config courier.yaml
 
+            With --leased the database says what workers have leased of each budget, and
+            by how much a budget with a lower amount may be exceeded. The login needs the
+            role courier_operator.
+
+              code-courier policy check next.yaml --config courier.yaml --leased
+
             Next: code-courier policy explain, code-courier policy simulate.
             """
     )
@@ -27,9 +34,10 @@ struct PolicyCheckCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The policy file.", valueName: "policy.yaml"))
     var file: String
 
-    @OptionGroup var options: ConfigurationOptions
+    @OptionGroup var database: LeasedMoneyOptions
 
     func run() async throws {
+        let options = database.database.options
         let source = ConfigurationSource(path: options.config, environment: options.environment)
         let settings = PolicySettings.read(source)
         // An entry with an unknown key is left out of the providers, so routes to it would look wrong.
@@ -40,7 +48,21 @@ struct PolicyCheckCommand: AsyncParsableCommand {
         guard case .success(let policy) = reading, source.faults.isEmpty else {
             throw StartFailure.report(source.faults.result(settings).faults + reading.faults)
         }
-        printOutput(PolicySummary(policy: policy, now: .now).lines(file: file))
+        let leased = try await database.leased(of: policy)
+        printOutput(PolicySummary(policy: policy, now: .now, leased: leased).lines(file: file))
+    }
+}
+
+/// The option to read from the database what is leased of a policy's budgets.
+struct LeasedMoneyOptions: ParsableArguments {
+    @OptionGroup var database: OperatorDatabaseOptions
+
+    @Flag(help: "Read from the database what is leased of the budgets.")
+    var leased = false
+
+    func leased(of policy: Policy) async throws -> [LeasedBudget]? {
+        guard leased else { return nil }
+        return try await database.withBudgets { try await $0.leased(of: policy) }
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import Formats
 import Verification
 
@@ -40,9 +41,16 @@ struct PolicyDiff {
     /// The changes for every tenant first, then by tenant, in the order of the decision.
     let changes: [Change]
 
-    init(old: Policy, new: Policy) {
+    /// Compares policies; `leased` is the money that is leased of the new one's budgets, as far as it is known.
+    init(old: Policy, new: Policy, leased: [LeasedBudget] = []) {
         (self.old, self.new) = (old, new)
-        changes = Self.changes(from: old, to: new)
+        changes = Self.changes(from: old, to: new).map { change in
+            let budget = leased.first { $0.key.tenant == change.tenant && change.part == "budget \($0.key.name)" }
+            guard let budget, budget.overshoot > .zero else { return change }
+            var change = change
+            change.note = "\(budget.leased) is leased: up to \(budget.overshoot) more than the amount may be spent"
+            return change
+        }
     }
 
     private static func changes(from old: Policy, to new: Policy) -> [Change] {

@@ -49,15 +49,17 @@ extension BrakePolicy {
 
     /// The messages of an hour that trip a scope if none is approved, where 65 % usually are.
     var evidence: String {
-        let counts = BrakeScope.allCases.map { scope in
-            let expected = max(scope.threshold.minimum, scope.threshold.need / rules.sensitivity)
-            // An address may send to any region: half of its messages are expected to be approved.
-            let rate = scope == .ip ? 0.5 : ApprovalRate.unknown.value
-            let count = Int((expected / rate).rounded(.up))
-            // A region trips only above 3 times its usual traffic and 30.
-            return "\(scope == .region ? max(count, 31) : count) of one \(scope.word)"
-        }
+        let counts = BrakeScope.allCases.map { "\(messages(toTrip: $0)) of one \($0.word)" }
         return "at about \(counts.joined(separator: ", ")) without an approval in 1h, 65 % being usual"
+    }
+
+    func messages(toTrip scope: BrakeScope) -> Int {
+        let expected = max(scope.threshold.minimum, scope.threshold.need / rules.sensitivity)
+        // An address may send to any region: half of its messages are expected to be approved.
+        let rate = scope == .ip ? 0.5 : ApprovalRate.unknown.value
+        let count = Int((expected / rate).rounded(.up))
+        // A region trips only above 3 times its usual traffic and 30.
+        return scope == .region ? max(count, 31) : count
     }
 
     var blockText: String {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import Formats
 import PhoneNumbers
 import SettingsReading
@@ -12,6 +13,9 @@ struct PolicySummary {
     /// The time at which the expiry of test numbers is checked.
     let now: Timestamp
 
+    /// The money leased of its budgets; nil if the database is not read.
+    var leased: [LeasedBudget]?
+
     /// The lines of the summary, for a file with this name.
     func lines(file: String) -> [String] {
         var lines = ["\(file): version \(policy.version), no faults"]
@@ -19,15 +23,41 @@ struct PolicySummary {
         lines.append("numbering plans of \(PhoneNumberDirectory.release); \(corrections) corrections")
         for (name, tenant) in policy.tenants.sorted(by: { $0.key < $1.key }) {
             lines += ["", "tenant \(name)"] + table(tenant).lines
+            lines += section("tenant \(name): what an attack takes before it is stopped", attackCost(tenant).lines)
         }
         let notes = PolicyNotes(policy: policy, now: now)
         lines += section("switched off", notes.switchedOff)
         lines += section("worth knowing", notes.warnings)
+        if let leased { lines += section("leased of the budgets", leased.isEmpty ? ["  none"] : table(leased).lines) }
         return lines
     }
 
     private func section(_ title: String, _ notes: [PolicyNote]) -> [String] {
-        notes.isEmpty ? [] : ["", title] + notes.map { "  \($0)" }
+        section(title, notes.map { "  \($0)" })
+    }
+
+    private func section(_ title: String, _ lines: [String]) -> [String] {
+        lines.isEmpty ? [] : ["", title] + lines
+    }
+
+    private func attackCost(_ tenant: TenantPolicy) -> TextTable {
+        AttackCost(tenant: tenant, prices: policy.prices).table
+    }
+
+    private func table(_ leased: [LeasedBudget]) -> TextTable {
+        var table = TextTable(numbers: [2, 3])
+        table.row("tenant", "budget", "amount", "leased", "")
+        for budget in leased {
+            let isOver = budget.overshoot > .zero
+            table.row(
+                budget.key.tenant,
+                budget.key.name,
+                "\(budget.amount)",
+                "\(budget.leased)",
+                isOver ? "the window may cost up to \(budget.overshoot) more than the amount" : ""
+            )
+        }
+        return table
     }
 
     private func table(_ tenant: TenantPolicy) -> TextTable {

@@ -167,17 +167,19 @@ struct BudgetAccounts {
         for (send, spending) in spent where !spending.parts.isEmpty { open[send] = (spending, end) }
     }
 
-    /// Puts back the difference between what was kept for a message and what it cost.
-    mutating func settle(_ result: SendResult) {
+    /// Puts back the difference between what was kept for a message and what it cost, and returns its budgets.
+    mutating func settle(_ result: SendResult) -> [BudgetKey] {
         guard result.disposition.isFinal, let spending = open.removeValue(forKey: result.send.id)?.spending else {
-            return
+            return []
         }
         let unspent = result.unspent(of: spending.amount)
-        if unspent == .zero { return }
-        for (key, part) in spending.parts {
-            let open = min(part.open, unspent)
-            putBack(open, unspent - open, part.bucket, to: key)
+        if unspent > .zero {
+            for (key, part) in spending.parts {
+                let open = min(part.open, unspent)
+                putBack(open, unspent - open, part.bucket, to: key)
+            }
         }
+        return Array(spending.parts.keys)
     }
 }
 

@@ -40,7 +40,7 @@ final class BudgetWallet: Service {
             state.withLock { state in
                 for lease in leases { state.add(lease, at: now) }
             }
-            report(asks, leases)
+            await report(asks, leases)
         }
         return state.withLock { state in state.purse(for: needs, at: .now, pause: Self.interval) }
     }
@@ -57,8 +57,9 @@ final class BudgetWallet: Service {
 
     /// Puts back the difference between what was kept for messages and what they cost.
     func settle(_ results: [SendResult]) {
-        state.withLock { state in
-            for result in results { state.settle(result) }
+        let paid = state.withLock { state in results.map { state.settle($0) } }
+        for (result, budgets) in zip(results, paid) {
+            if let cost = result.cost { context.statistics.noteSpend(cost, of: budgets) }
         }
     }
 
@@ -88,7 +89,7 @@ final class BudgetWallet: Service {
 
     // MARK: - Log lines
 
-    private func report(_ asks: [BudgetAsk], _ leases: [BudgetLease]) {
+    private func report(_ asks: [BudgetAsk], _ leases: [BudgetLease]) async {
         let asked = Dictionary(asks.map { ($0.key, $0) }) { first, _ in first }
         for lease in leases {
             guard let ask = asked[lease.key] else { continue }
@@ -98,16 +99,27 @@ final class BudgetWallet: Service {
                 .period: .text(ask.budget.period.rawValue), .mode: .text(ask.budget.mode.rawValue),
             ]
             let warning = state.withLock { state in state.warning(ask.budget.warnAt, lease, at: .now) }
-            if let warning { context.logger.log(.budgetWarned, fields.merging([.percent: LogValue(warning)]) { $1 }) }
+            if let warning {
+                var warned = fields.merging([.percent: LogValue(warning)]) { $1 }
+                warned[.forecast] = await forecast(ask, lease.amount).map { .text($0.rfc3339) }
+                context.logger.log(.budgetWarned, warned)
+            }
             if lease.open >= ask.open.least, lease.reserved >= ask.reserved.least { continue }
             let isReserveLeft = lease.reserved >= ask.reserved.least && lease.used < lease.amount
             guard state.withLock({ state in state.isToBeLogged(lease.key, at: .now) }) else { continue }
-            let event: LoggedEvent =
-                switch isReserveLeft && ask.budget.reserve > 0 {
-                case true: .budgetReserved
-                case false: .budgetExhausted
-                }
-            context.logger.log(event, fields.merging([.until: .text(lease.renewal.rfc3339)]) { $1 })
+            var short = fields.merging([.until: .text(lease.renewal.rfc3339)]) { $1 }
+            // Only an amount that was lowered, by the policy or an operator, is below what was leased of it.
+            if lease.used > lease.amount {
+                short[.overshoot] = .text((lease.used - lease.amount).description)
+            }
+            context.logger.log(isReserveLeft && ask.budget.reserve > 0 ? .budgetReserved : .budgetExhausted, short)
         }
+    }
+
+    /// The time at which a budget is used up at the present rate.
+    private func forecast(_ ask: BudgetAsk, _ amount: Money) async -> Timestamp? {
+        // A line without a forecast is better than none, and the next statement tells of the outage.
+        let forecast = try? await ledger?.forecast(ask.budget, of: ask.tenant, amount: amount)
+        return forecast?.exhaustedAt
     }
 }

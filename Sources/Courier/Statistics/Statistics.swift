@@ -53,7 +53,19 @@ package final class Statistics: Sendable {
         /// Requests that blocks of the toll-fraud brake refused, and those that they would have refused.
         package var brakeRefused = 0
         package var brakeRecorded = 0
+
+        /// The money of messages that providers took, by currency.
+        package var spend: [String: Spend] = [:]
         package var latencies: [Latency: LatencyPercentiles] = [:]
+    }
+
+    /// Money in one currency.
+    package struct Spend: Sendable, Equatable {
+        package var amount = Money.zero
+        package var regions: [Region: Money] = [:]
+
+        /// The part of each budget, for messages that this worker decided; one message may have several budgets.
+        package var budgets: [BudgetKey: Money] = [:]
     }
 
     private struct State {
@@ -114,6 +126,15 @@ extension Statistics {
         }
     }
 
+    /// Records the money that a message cost its budgets.
+    func noteSpend(_ cost: Cost, of budgets: some Sequence<BudgetKey>) {
+        state.withLock { state in
+            for key in budgets {
+                state.interval.spend[cost.currency, default: Spend()].budgets[key, default: .zero] += cost.amount
+            }
+        }
+    }
+
     func noteCall(_ call: Call) {
         state.withLock { state in
             state.interval.providers[call.provider, default: [:]][call.outcome, default: 0] += 1
@@ -154,6 +175,12 @@ extension Statistics.Interval {
         }
         decisions[summary.status, default: 0] += 1
         if let region = summary.region { regions[region, default: [:]][summary.status, default: 0] += 1 }
+        if let cost = summary.cost {
+            spend[cost.currency, default: Statistics.Spend()].amount += cost.amount
+            if let region = summary.region {
+                spend[cost.currency, default: Statistics.Spend()].regions[region, default: .zero] += cost.amount
+            }
+        }
         if summary.status == .failed, summary.reason == SendDisposition.FailureReason.providerUnavailable.rawValue {
             unavailable += 1
         }

@@ -24,9 +24,10 @@ struct StatisticsLine {
 
     static let maximumRegions = 30
     static let maximumPartitions = 128
+    static let maximumBudgets = 30
 
-    /// The name that sums up all regions that are not listed.
-    static let otherRegions = "other"
+    /// The name that sums up all regions or budgets that are not listed.
+    static let others = "other"
 
     var fields: [LogField: LogValue] {
         var fields: [LogField: LogValue] = [
@@ -41,6 +42,7 @@ struct StatisticsLine {
             .deadRoutes: LogValue(load.deadRoutes),
             .rules: Self.named(counts.refusals),
             .brake: brake,
+            .spend: spend,
             .unreadHints: Self.named(counts.unreadHints),
             .deadLetters: LogValue(counts.deadLetters),
             .inFlight: LogValue(load.inFlight),
@@ -87,10 +89,10 @@ struct StatisticsLine {
             .map { (code: $0.key.code, counts: $0.value, total: $0.value.values.reduce(0, +)) }
             .sorted { ($1.total, $0.code) < ($0.total, $1.code) }
         var members = busiest.prefix(Self.maximumRegions).map { LogMember($0.code, Self.statuses($0.counts)) }
-        let others = busiest.dropFirst(Self.maximumRegions)
-        if !others.isEmpty {
-            let sum = others.reduce(into: [:]) { $0.merge($1.counts, uniquingKeysWith: +) }
-            members.append(LogMember(Self.otherRegions, Self.statuses(sum)))
+        let rest = busiest.dropFirst(Self.maximumRegions)
+        if !rest.isEmpty {
+            let sum = rest.reduce(into: [:]) { $0.merge($1.counts, uniquingKeysWith: +) }
+            members.append(LogMember(Self.others, Self.statuses(sum)))
         }
         return .object(members)
     }
@@ -104,6 +106,34 @@ struct StatisticsLine {
                 LogMember("recorded", LogValue(counts.brakeRecorded)),
             ] + [load.readerLag.map { LogMember("reader_lag_ms", milliseconds($0)) }].compactMap(\.self)
         )
+    }
+
+    private var spend: LogValue {
+        .object(
+            counts.spend.sorted { $0.key < $1.key }.map { currency, spend in
+                let regions = spend.regions.map { (name: $0.key.code, money: $0.value) }
+                let budgets = spend.budgets.map { (name: "\($0.key.tenant)/\($0.key.name)", money: $0.value) }
+                return LogMember(
+                    currency,
+                    .object([
+                        LogMember("amount", LogValue(spend.amount)),
+                        LogMember("regions", Self.greatest(Self.maximumRegions, of: regions)),
+                        LogMember("budgets", Self.greatest(Self.maximumBudgets, of: budgets)),
+                    ])
+                )
+            }
+        )
+    }
+
+    /// The greatest amounts by name, and the sum of the rest.
+    private static func greatest(_ count: Int, of amounts: [(name: String, money: Money)]) -> LogValue {
+        let ranked = amounts.sorted { ($1.money, $0.name) < ($0.money, $1.name) }
+        var members = ranked.prefix(count).map { LogMember($0.name, LogValue($0.money)) }
+        let rest = ranked.dropFirst(count)
+        if !rest.isEmpty {
+            members.append(LogMember(others, LogValue(rest.reduce(Money.zero) { $0 + $1.money })))
+        }
+        return .object(members)
     }
 
     private var providers: LogValue {

@@ -30,6 +30,26 @@ extension PostgresLedger: BudgetLedger {
         _ = try await pool.withSession { session in try session.execute(statement) }
     }
 
+    package func forecast(_ budget: Budget, of tenant: String, amount: Money) async throws -> BudgetForecast? {
+        let statement = Statement(
+            """
+            SELECT f.rate, f.exhausted_at
+            FROM courier.budget_forecast($1, $2, $3, $4, $5, statement_timestamp()) AS f
+            """,
+            [
+                .text(tenant), .text(budget.name), .text(budget.period.rawValue), .text(budget.timeZone),
+                .int64(amount.micros),
+            ]
+        )
+        let rows = try await pool.withSession { session in try session.execute(statement) }
+        return try rows.map { row in
+            BudgetForecast(
+                rate: try row.double(0),
+                exhaustedAt: try row.optionalTimestamp(1).map { Timestamp(microseconds: $0) }
+            )
+        }.first
+    }
+
     // MARK: Statements
 
     package static func leaseBudgets(_ asks: [BudgetAsk]) -> Statement {

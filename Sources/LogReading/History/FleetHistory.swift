@@ -26,6 +26,10 @@ package struct FleetHistory {
     private(set) var brakeRefused = 0.0
     private(set) var brakeRecorded = 0.0
     private(set) var mostBlocked = 0.0
+    /// Money for text messages by currency, and by region or budget with the currency.
+    private(set) var spend = Tally()
+    private(set) var spendByRegion = Tally()
+    private(set) var spendByBudget = Tally()
     private(set) var latencies: [String: LatencySummary] = [:]
     private(set) var events = Tally()
 
@@ -120,6 +124,11 @@ extension FleetHistory {
         brakeRefused += stats.brake["refused"] ?? 0
         brakeRecorded += stats.brake["recorded"] ?? 0
         mostBlocked = max(mostBlocked, stats.brake["blocked"] ?? 0)
+        for (currency, spend) in stats.spend {
+            self.spend.add(currency, spend.amount)
+            for (region, amount) in spend.regions { spendByRegion.add("\(region), \(currency)", amount) }
+            for (budget, amount) in spend.budgets { spendByBudget.add("\(budget), \(currency)", amount) }
+        }
         for (region, outcomes) in stats.regions { regions.add(outcomes, to: region) }
         for (name, provider) in stats.providers {
             providers.add(provider.outcomes, to: name)
@@ -136,9 +145,13 @@ extension FleetHistory {
     private mutating func addToTimeline(_ stats: WorkerStats, at time: Timestamp) {
         let interval = max(stats.believedInterval, .milliseconds(1))
         let statuses = stats.decisions.map { (name: decisions.place(of: $0.key), count: $0.value) }
+        let amounts = stats.spend.map { (name: spend.place(of: $0.key), money: $0.value.amount) }
         timeline.spread(from: time - interval, to: time) { bucket, share in
             bucket.requests += stats.requests * share
             for status in statuses { bucket.decisions[status.name, default: 0] += status.count * share }
+            for amount in amounts where amount.money > 0 {
+                bucket.spend[amount.name, default: 0] += amount.money * share
+            }
         }
         let waiting = lag.total(at: time)
         let latencies = stats.latencies.mapValues { LatencySummary($0) }

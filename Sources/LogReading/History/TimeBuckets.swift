@@ -93,6 +93,7 @@ struct TimeBuckets {
 struct TimeBucket {
     var requests = 0.0
     var decisions: [String: Double] = [:]
+    var spend: [String: Double] = [:]
     var latencies: [String: LatencySummary] = [:]
 
     /// The maximum at any time in the bucket.
@@ -103,6 +104,7 @@ struct TimeBucket {
     mutating func merge(_ later: TimeBucket) {
         requests += later.requests
         decisions.merge(later.decisions, uniquingKeysWith: +)
+        spend.merge(later.spend, uniquingKeysWith: +)
         latencies.merge(later.latencies) { $0.merged(with: $1) }
         lag = [lag, later.lag].compactMap(\.self).max()
         dueSends = [dueSends, later.dueSends].compactMap(\.self).max()

@@ -16,6 +16,14 @@ package struct WorkerStats: Sendable {
         package let max: Double
     }
 
+    package struct Spend: Sendable, Equatable {
+        package let amount: Double
+        package let regions: [String: Double]
+
+        /// By tenant and name, such as `default/all-day`.
+        package let budgets: [String: Double]
+    }
+
     package struct Provider: Sendable {
         /// Answers by outcome.
         package let outcomes: [String: Double]
@@ -50,6 +58,8 @@ package struct WorkerStats: Sendable {
 
     /// The toll-fraud brake: `blocked` scopes now, and requests `refused` and `recorded`.
     package let brake: [String: Double]
+    /// Money for text messages, by currency.
+    package let spend: [String: Spend]
     package let deadLetters: Double
     package let inFlight: Double?
     package let outbox: Double?
@@ -80,6 +90,7 @@ package struct WorkerStats: Sendable {
         providers = fields.object("providers").map { Self.providers($0) } ?? [:]
         rules = fields.object("rules")?.amounts ?? [:]
         brake = fields.object("brake")?.amounts ?? [:]
+        spend = fields.object("spend").map { Self.spend($0) } ?? [:]
         deadLetters = fields.amount("dead_letters") ?? 0
         inFlight = fields.amount("in_flight")
         outbox = fields.amount("outbox")
@@ -103,6 +114,18 @@ package struct WorkerStats: Sendable {
             return (name, Provider(outcomes: outcomes, breaker: fields.text("breaker"), score: score))
         }
         return Dictionary(providers) { first, _ in first }
+    }
+
+    private static func spend(_ object: JSONObject) -> [String: Spend] {
+        let currencies = object.objects.map { currency, fields in
+            let spend = Spend(
+                amount: fields.amount("amount") ?? 0,
+                regions: fields.object("regions")?.amounts ?? [:],
+                budgets: fields.object("budgets")?.amounts ?? [:]
+            )
+            return (currency, spend)
+        }
+        return Dictionary(currencies) { first, _ in first }
     }
 
     private static func topicFaults(_ object: JSONObject) -> [String] {

@@ -25,6 +25,9 @@ extension FleetHistory {
             brake.member("mostBlocked", mostBlocked)
         }
         json.ranks("retries", retries)
+        json.ranks("spend", spend)
+        json.ranks("spendByRegion", spendByRegion)
+        json.ranks("spendByBudget", spendByBudget)
         json.ranks("events", events)
         json.latencies(latencies)
         writeIncidents(to: &json)
@@ -98,6 +101,7 @@ extension TimeBuckets {
             row.member("seconds", seconds(of: piece.offset))
             row.member("requests", piece.element.requests)
             row.sums("decisions", piece.element.decisions)
+            row.sums("spend", piece.element.spend)
             row.latencies(piece.element.latencies)
             row.member("lag", ifPresent: piece.element.lag)
             row.member("dueSends", ifPresent: piece.element.dueSends)

@@ -49,6 +49,7 @@ function facts() {
   const latency = (name) => toProvider ? `${short(toProvider[name])} ms` : '–';
   return make('dl', { class: 'facts' },
     fact('requests', whole(fleet.requests)),
+    fleet.spend.map(({ name, sum }) => fact('spent', `${decimal(sum, 2)} ${name}`)),
     fact('sent', whole(sent)),
     fact('delivered', whole(delivered), delivered, sent),
     fact('failed', whole(failed), failed, decided, true),
@@ -115,6 +116,21 @@ function trafficSection() {
   section('Throughput', 'What was read from the requests topic, and the events that were published, by status.', pair(
     timeChart('Requests', 'a second', only('requests', values(({ requests, seconds }) => requests / seconds))),
     events.length > 0 ? timeChart('Events', 'a second', events, true) : []));
+}
+
+function spendSection() {
+  const { spend, spendByRegion, spendByBudget } = fleet;
+  if (spend.length === 0) return;
+  const rows = (ranks) => ranks.map(({ name, sum }) => [name, decimal(sum, 4)]);
+  const lines = spend.map(({ name }, index) => ({
+    name, style: colour(name, index), values: values(({ spend, seconds }) => 3600 * (spend[name] ?? 0) / seconds),
+  }));
+  section('Money', 'The price of the text messages that providers took, by the policy\'s prices. A message may have several '
+    + 'budgets; one that another worker took over is in none.',
+  timeChart('Money', 'an hour', lines),
+  pair(
+    table('By region', ['region', 'spent'], rows(spendByRegion)),
+    spendByBudget.length > 0 ? table('By budget', ['budget', 'spent'], rows(spendByBudget)) : []));
 }
 
 function latencySection() {
@@ -221,6 +237,7 @@ if (fleet.heartbeats > 0) {
     'No region was counted.', 'Outcomes by region', 'events', fleet.regions);
   barSection('Providers', 'What providers answered. A message that one refuses may be counted at the next one again.',
     'No provider was asked.', 'Answers by provider', 'calls', fleet.providers);
+  spendSection();
   latencySection();
   backlogSection();
   barSection('Refusals', 'Requests that were refused, by the reason that their events give.', 'No request was refused.',

@@ -161,7 +161,7 @@ extension LoggedEvent {
         "budget.warned",
         .warning,
         "a part of a budget is spent: find out whether this is expected before it is exhausted",
-        budgetFields + [.percent],
+        budgetFields + [.percent, .forecast],
         throttledBy: [.tenant, .budget, .percent],
         again: .seconds(3600)
     )
@@ -177,7 +177,7 @@ extension LoggedEvent {
         "budget.exhausted",
         .error,
         "a budget is spent: its requests are refused, or only recorded, until it has money again",
-        budgetFields + [.until],
+        budgetFields + [.until, .overshoot],
         throttledBy: [.tenant, .budget],
         again: .seconds(60)
     )

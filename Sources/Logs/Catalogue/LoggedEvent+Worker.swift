@@ -47,7 +47,7 @@ extension LoggedEvent {
         "figures of the interval",
         [
             .interval, .uptime, .requests, .repeats, .decisions, .unavailable, .regions, .providers, .deadRoutes,
-            .rules, .brake,
+            .rules, .brake, .spend,
             .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag,
             .oldestUnread, .topicFaults, .latency, .errors, .residentBytes, .processorTime,
         ]

@@ -64,8 +64,14 @@ package struct Budget: Sendable, Equatable {
     }
 
     func pays(for request: VerificationRequest, to region: Region?) -> Bool {
+        pays(for: request.purpose, by: request.channel, to: region)
+    }
+
+    /// True if it pays for a message of a purpose by a channel to a region; unknown ones are none of its lists.
+    package func pays(for purpose: Purpose?, by channel: Channel, to region: Region?) -> Bool {
         (regions.map { regions in region.map(regions.contains) ?? false } ?? true)
-            && (channels?.contains(request.channel) ?? true) && (purposes?.contains(request.purpose) ?? true)
+            && (channels?.contains(channel) ?? true)
+            && (purposes.map { purposes in purpose.map(purposes.contains) ?? false } ?? true)
     }
 
     /// The name of the rule in events and log lines.

@@ -113,7 +113,15 @@ package struct PriceTable: Sendable, Equatable {
         let price = byProvider[provider]?.first { price in
             price.prefix.map { number.e164.hasPrefix($0) } ?? price.region.map { $0 == region } ?? true
         }
-        return price.map { Money(micros: $0.amount.micros * ($0.unit == .segment ? Int64(max(1, segments)) : 1)) }
+        return price.map { $0.cost(of: segments) }
+    }
+
+    /// The cost of a text to a number of which only the region is known: prices of prefixes are left out.
+    package func cost(_ provider: String, _ region: Region?, segments: Int) -> Money? {
+        let price = byProvider[provider]?.first { price in
+            price.prefix == nil && (price.region.map { $0 == region } ?? true)
+        }
+        return price.map { $0.cost(of: segments) }
     }
 
     /// True if every number of a region has a price at a provider; nil asks for the numbers of all regions.
@@ -123,5 +131,9 @@ package struct PriceTable: Sendable, Equatable {
 }
 
 extension PriceTable.Price {
+    fileprivate func cost(of segments: Int) -> Money {
+        Money(micros: amount.micros * (unit == .segment ? Int64(max(1, segments)) : 1))
+    }
+
     fileprivate var rank: Int { prefix.map { 1 + $0.utf8.count } ?? (region == nil ? 0 : 1) }
 }

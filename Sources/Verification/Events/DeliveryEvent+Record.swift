@@ -75,7 +75,8 @@ extension DeliveryEvent {
                 status: status,
                 region: description.region,
                 reason: reason?.word,
-                appendedAt: appendedAt
+                appendedAt: appendedAt,
+                cost: cost
             )
         )
     }

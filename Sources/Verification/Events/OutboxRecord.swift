@@ -133,14 +133,24 @@ package struct EventSummary: Sendable, Equatable {
     /// The time when the request's record was appended to its topic; nil if no request of this worker caused the event.
     package let appendedAt: Timestamp?
 
+    /// The price of the message that a provider took.
+    package let cost: Cost?
+
     /// True if the event repeats the decision of an earlier request with the same id.
     package var isRepeat: Bool { reason == EventReason.repeated.word }
 
-    package init(status: DeliveryStatus, region: Region?, reason: String?, appendedAt: Timestamp?) {
+    package init(
+        status: DeliveryStatus,
+        region: Region?,
+        reason: String?,
+        appendedAt: Timestamp?,
+        cost: Cost? = nil
+    ) {
         self.status = status
         self.region = region
         self.reason = reason
         self.appendedAt = appendedAt
+        self.cost = cost
     }
 }
 
@@ -157,6 +167,16 @@ extension EventSummary {
         }
         var reason: String?
         if case .string(let text)? = event["reason"] { reason = text }
-        self.init(status: status, region: region, reason: reason, appendedAt: nil)
+        self.init(status: status, region: region, reason: reason, appendedAt: nil, cost: Cost(event["cost"]))
+    }
+}
+
+extension Cost {
+    /// The `cost` of an event; nil for anything else.
+    fileprivate init?(_ value: JSONValue?) {
+        guard case .object(let cost)? = value, case .string(let text)? = cost["amount"], let amount = Money(text),
+            case .string(let currency)? = cost["currency"]
+        else { return nil }
+        self.init(amount, currency)
     }
 }

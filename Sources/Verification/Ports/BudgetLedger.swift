@@ -12,6 +12,29 @@ package protocol BudgetLedger: Sendable {
 
     /// Gives leased money back that was not spent.
     func giveBack(_ returns: [BudgetReturn]) async throws
+
+    /// The present rate of a budget, and its end at this rate.
+    func forecast(_ budget: Budget, of tenant: String, amount: Money) async throws -> BudgetForecast?
+}
+
+/// The use of a budget if it goes on as in the last two steps of its window.
+package struct BudgetForecast: Sendable, Equatable {
+    /// The money of an hour.
+    package let perHour: Money
+
+    /// The time at which the budget is used up; nil if the window frees enough money before, or the month ends.
+    package let exhaustedAt: Timestamp?
+
+    package init(perHour: Money, exhaustedAt: Timestamp?) {
+        self.perHour = perHour
+        self.exhaustedAt = exhaustedAt
+    }
+
+    /// The forecast at a rate in millionths a second, which may be any number that a database returns.
+    package init(rate: Double, exhaustedAt: Timestamp?) {
+        let micros = (rate * 3600).rounded()
+        self.init(perHour: Money(micros: Int64(exactly: micros) ?? .max), exhaustedAt: exhaustedAt)
+    }
 }
 
 /// A worker's need of money.

@@ -28,7 +28,8 @@ import Verification
 
     @Test func `a budget is spent to its end and refuses the rest`() async throws {
         let budgets = MemoryBudgetLedger()
-        try await MemoryWorker.with(budgets: budgets) { worker in
+        let statistics = Statistics()
+        try await MemoryWorker.with(budgets: budgets, statistics: statistics) { worker in
             worker.policies.replace(with: try Self.policy("0.55"))
             worker.source.add(Self.numbers)
             try await worker.settle(events: 20)
@@ -41,6 +42,34 @@ import Verification
         }
         // The 5 cents that buy no message are given back at the stop.
         #expect(budgets.leased("day") == Money("0.50"))
+        let half = try #require(Money("0.50"))
+        let germany = try #require(Region("DE"))
+        let spend = Statistics.Spend(
+            amount: half,
+            regions: [germany: half],
+            budgets: [BudgetKey(tenant: "default", name: "day"): half]
+        )
+        #expect(statistics.take().spend == ["USD": spend])
+    }
+
+    @Test func `a warning has the forecast, and a lowered amount's line the money that is above it`() async throws {
+        try await MemoryWorker.with(budgets: MemoryBudgetLedger()) { worker in
+            worker.policies.replace(with: try Self.policy("1.00"))
+            worker.source.add(Array(Self.numbers[..<6]))
+            try await worker.settle(events: 6)
+            let warning = try #require(worker.log.lines(.budgetWarned).first)
+            #expect(warning.fields["percent"] == 50)
+            #expect(warning.fields["forecast"] == .text((Timestamp.test + .seconds(3600)).rfc3339))
+            worker.policies.replace(with: try Self.policy("0.20"))
+            worker.source.add(Array(Self.numbers[6...]))
+            try await worker.settle(events: 20)
+            let line = try #require(worker.log.lines(.budgetExhausted).first)
+            let money = [line.fields["spent"], line.fields["amount"], line.fields["overshoot"]].map { value in
+                if case .text(let text)? = value { Money(text) } else { nil as Money? }
+            }
+            let (spent, amount) = (try #require(money[0]), try #require(money[1]))
+            #expect(amount == Money("0.20") && spent > amount && money[2] == spent - amount)
+        }
     }
 
     @Test func `messages that did not leave give their money back`() async throws {

@@ -54,6 +54,11 @@ final class MemoryBudgetLedger: BudgetLedger {
         }
     }
 
+    /// A tenth of the amount an hour, and used up an hour after the test's time.
+    func forecast(_ budget: Budget, of tenant: String, amount: Money) async throws -> BudgetForecast? {
+        BudgetForecast(perHour: amount.percent(10), exhaustedAt: .test + .seconds(3600))
+    }
+
     func giveBack(_ returns: [BudgetReturn]) async throws { try giveBackNow(returns) }
 
     func giveBackNow(_ returns: [BudgetReturn]) throws {

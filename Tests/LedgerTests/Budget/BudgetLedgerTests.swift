@@ -86,7 +86,7 @@ import Verification
 
     @Test(arguments: [
         ("hour", "50 minutes", true), ("hour", "65 minutes", false), ("day", "22 hours", true),
-        ("day", "25 hours", false), ("month", "32 days", false),
+        ("day", "25 hours", false), ("month", "32 days", false), ("month", "0 hours", true),
     ])
     func `money counts while its step is in the window`(period: String, age: String, isCounted: Bool) async throws {
         try await LedgerDatabase.with { database in
@@ -117,6 +117,61 @@ import Verification
             try await database.script("UPDATE courier.budget_raise r SET until = clock_timestamp()")
             let lease = try #require(try await ledger.lease([Self.ask(budget, 1)]).first)
             #expect(lease.open == .zero && lease.amount.micros == 1000)
+        }
+    }
+
+    @Test func `a month is in steps of an hour, and has money again in the next one`() async throws {
+        try await LedgerDatabase.with { database in
+            let lease = try #require(
+                try await database.ledger().lease([Self.ask(Self.budget("month", .month), 1000)]).first
+            )
+            #expect(lease.left > .zero && lease.left <= .seconds(3600))
+            let isEnd = try await database.count(
+                """
+                SELECT count(*) FROM courier.budget_spend s
+                WHERE s.bucket = date_trunc('hour', s.bucket)
+                    AND to_timestamp($1 / 1000000.0) = (
+                        date_trunc('month', s.bucket AT TIME ZONE 'Europe/Berlin') + interval '1 month'
+                    ) AT TIME ZONE 'Europe/Berlin'
+                """,
+                [.int64(lease.renewal.microseconds)]
+            )
+            #expect(isEnd == 1)
+        }
+    }
+
+    /// Steps of a day's budget by their age in hours, and the time that is left at the present rate.
+    @Test(
+        arguments: [
+            ([3600, 3600, 3600], 10_800, 0..<1), ([3600, 3600, 3600], 21_600, 800..<10_900),
+            ([1, 1, 86_400], 172_800, nil), ([], 1000, nil),
+        ] as [([Int64], Int64, Range<Int64>?)]
+    )
+    func `a forecast goes on at the rate of the last two steps`(
+        steps: [Int64],
+        amount: Int64,
+        left: Range<Int64>?
+    ) async throws {
+        try await LedgerDatabase.with { database in
+            for (age, leased) in steps.enumerated() {
+                try await database.script(
+                    """
+                    INSERT INTO courier.budget_spend (tenant, name, bucket, leased)
+                    VALUES ('default', 'day', date_trunc('hour', clock_timestamp(), 'UTC') - interval '\(age) hours', \(leased))
+                    """
+                )
+            }
+            let budget = Self.budget()
+            let found = try await database.ledger().forecast(budget, of: "default", amount: Money(micros: amount))
+            let forecast = try #require(found)
+            #expect((forecast.perHour > .zero) == !steps.isEmpty)
+            guard let left else {
+                #expect(forecast.exhaustedAt == nil)
+                return
+            }
+            let end = try #require(forecast.exhaustedAt)
+            let seconds = (end - .now).microseconds / 1_000_000
+            #expect(left.contains(seconds + 1) || left.contains(seconds), "\(seconds)")
         }
     }
 

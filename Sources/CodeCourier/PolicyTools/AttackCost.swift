@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Formats
+import Verification
+
+/// The messages, and their cost at the dearest price, that leave before the brake or a budget stops an attack.
+struct AttackCost {
+    let tenant: TenantPolicy
+    let prices: PriceTable?
+
+    var table: TextTable {
+        var table = TextTable(numbers: [1, 2])
+        let dearest = price(to: nil)
+        let head = dearest.map { "at \($0) \(prices?.currency ?? "")" } ?? "cost unknown: no prices"
+        table.row("stopped by", "messages", head, "")
+        for scope in BrakeScope.allCases {
+            let mode = tenant.brake.scopes[scope] ?? tenant.brake.mode
+            if mode == .off { continue }
+            let count = tenant.brake.messages(toTrip: scope)
+            let cost = dearest.map { "\(Money(micros: $0.micros * Int64(count)))" } ?? "-"
+            let isRecording = mode == .record
+            table.row("brake, one \(scope.word)", count.grouped, cost, isRecording ? "only recorded" : "then blocked")
+        }
+        for budget in tenant.budgets {
+            let count = price(to: budget.regions).map { Int(budget.amount.micros / max($0.micros, 1)).grouped }
+            let period = "\(budget.period == .hour ? "an" : "a") \(budget.period.rawValue)"
+            let mode = budget.mode == .record ? ", only recorded" : ""
+            table.row("budget \(budget.name)", count ?? "-", "\(budget.amount)", "\(period)\(mode)")
+        }
+        return table
+    }
+
+    /// The dearest price of the routes' providers, for all regions or some; nil without one above 0.
+    ///
+    /// A prefix may be of any region.
+    private func price(to regions: Set<Region>?) -> Money? {
+        let routes = [tenant.routes.fallback] + tenant.routes.regions.values
+        let providers = Set(routes.flatMap(\.providers))
+        let prices = prices?.prices.filter { price in
+            providers.contains(price.provider) && (regions.flatMap { price.region.map($0.contains) } ?? true)
+        }
+        return prices?.map(\.amount).max().flatMap { $0 > .zero ? $0 : nil }
+    }
+}
