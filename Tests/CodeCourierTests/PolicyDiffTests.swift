@@ -88,12 +88,14 @@ struct PolicyDiffTests {
         let changes = try Self.changes(
             ("{ count: 10, per: 1h }", "{ count: 5, per: 1h }"),
             ("{ count: 500, per: 1h }", "{ count: 600, per: 1h }"),
-            ("{ count: 1000, per: 1m }", "{ count: 20000, per: 24h }")
+            ("{ count: 1000, per: 1m }", "{ count: 20000, per: 24h }"),
+            ("perTenant:", "perDevice: [{ count: 3, per: 1h }]\n      perTenant:")
         )
         #expect(
             changes == [
                 "default: limit per recipient: 10 in 1h → 5 in 1h (stricter)",
                 "default: limit per IP: 500 in 1h → 600 in 1h (looser)",
+                "default: limit per device: none → 3 in 1h (stricter)",
                 "default: limit of the tenant: 1000 in 1m → none (looser)",
                 "default: limit of the tenant: none → 20000 in 24h (stricter)",
             ]

@@ -19,7 +19,9 @@ struct PolicyExplainChannelTests {
         PolicyExplanation(of: record, policy: policy, numbers: numbers, maxRequestAge: .seconds(300), now: now)
     }
 
-    private static let limits = ["limits per recipient", "limits per IP", "limits per tenant"]
+    private static let limits = [
+        "limits per recipient", "limits per IP", "limits per subject", "limits per device", "limits per tenant",
+    ]
 
     static let emailOrder =
         ["readable", "tenant", "shape", "channel", "action code", "request id", "time", "test numbers only"]

@@ -104,7 +104,7 @@ struct PolicyExplainTests {
     static let order = [
         "readable", "tenant", "shape", "channel", "number", "request id", "time", "test number", "test numbers only",
         "region", "number type", "autofill", "app verification", "slot", "limits per recipient", "limits per IP",
-        "limits per tenant", "brake", "send",
+        "limits per subject", "limits per device", "limits per tenant", "brake", "send",
     ]
 
     @Test func `a request that every rule lets through would be sent`() {
@@ -112,8 +112,8 @@ struct PolicyExplainTests {
         #expect(explanation.isSent)
         #expect(explanation.lines.map(\.rule) == Self.order)
         let names = explanation.lines.map(\.verdict.name)
-        #expect((names[..<5] + names[6..<13]).allSatisfy { $0 == "passes" })
-        #expect(names[13..<18].allSatisfy { $0 == "live_state" })
+        #expect((names[..<5] + names[6..<13] + names[16..<18]).allSatisfy { $0 == "passes" })
+        #expect((names[13..<16] + names[18..<20]).allSatisfy { $0 == "live_state" })
         let limits = explanation.lines.first { $0.rule == "limits per recipient" }
         #expect(limits?.saw == "2 in 10s, 10 in 1h, 20 in 24h")
     }
@@ -140,6 +140,29 @@ struct PolicyExplainTests {
         #expect(explanation.lines.first { $0.rule == "limits per recipient" }?.verdict == .passes)
         #expect(explanation.lines.first { $0.rule == "limits per IP" }?.verdict == .passes)
         #expect(explanation.lines.first { $0.rule == "limits per tenant" }?.verdict == .liveState)
+    }
+
+    @Test(arguments: [
+        ("", "", "1 in 1m; the request has no subject", "1 in 1m; the request has no client.deviceId", false),
+        (#","subject":"a""#, #","client":{"deviceId":"d"}"#, "1 in 1m", "1 in 1m", true),
+    ])
+    func `limits of subject and device decide only where the request has the field`(
+        subject: String,
+        client: String,
+        subjectSaw: String,
+        deviceSaw: String,
+        isCounted: Bool
+    ) {
+        let policy = Policy.test { tenant in
+            let once = [RateLimit(count: 1, per: .seconds(60))]
+            tenant.limits.perSubject = once
+            tenant.limits.perDevice = once
+        }
+        let explanation = explain(Case(rule: "", reason: "", more: subject + client, policy: policy))
+        for (rule, saw) in [("limits per subject", subjectSaw), ("limits per device", deviceSaw)] {
+            let line = explanation.lines.first { $0.rule == rule }
+            #expect(line == .init(rule: rule, saw: saw, verdict: isCounted ? .liveState : .passes))
+        }
     }
 
     static let asked: [(AutofillPolicy?, String, String)] = [

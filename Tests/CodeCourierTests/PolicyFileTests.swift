@@ -163,7 +163,7 @@ struct PolicyFileTests {
                 appVerification: { required: true, minimumScore: 1 }
                 code: { length: 4, validity: 1h, maxChecks: 1, allowShortCodes: true, allowLongValidity: true }
                 resend: { windows: [500ms], sameCodeWhileLeft: 0s }
-                limits: { perRecipient: [{ count: 1, per: 2s }], perIP: [], perTenant: [{ count: 3, per: 24h }] }
+                limits: { perRecipient: [{ count: 1, per: 2s }], perIP: [], perSubject: [{ count: 4, per: 1h }], perDevice: [{ count: 5, per: 1m }], perTenant: [{ count: 3, per: 24h }] }
                 testNumbers: [{ number: +16505550123, code: 012345, until: 2027-01-01T00:00:00Z }, { number: "+447700900123", code: "000000", fault: opted_out }]
                 emailLinks: { authorizedDomains: [a.example, b.example], validity: 5m }
             """
@@ -175,6 +175,8 @@ struct PolicyFileTests {
         #expect(policy.resend == ResendPolicy(windows: [.milliseconds(500)], sameCodeWhileLeft: .zero))
         #expect(policy.limits.perRecipient == [RateLimit(count: 1, per: .seconds(2))])
         #expect(policy.limits.perIP.isEmpty)
+        #expect(policy.limits.perSubject == [RateLimit(count: 4, per: .seconds(3600))])
+        #expect(policy.limits.perDevice == [RateLimit(count: 5, per: .seconds(60))])
         #expect(policy.limits.perTenant == [RateLimit(count: 3, per: .seconds(86_400))])
         #expect(policy.testNumbers.map(\.code) == ["012345", "000000"])
         #expect(policy.testNumbers.map(\.until) == [Timestamp(microseconds: 1_798_761_600_000_000), nil])

@@ -64,11 +64,13 @@ extension TenantReader {
     /// The sliding windows; a given list replaces its default, and an empty one disables the limit.
     func limits() -> LimitPolicy {
         var policy = LimitPolicy()
-        guard let mapping = mapping["limits"]?.mapping(keys: ["perRecipient", "perIP", "perTenant"]) else {
+        let scopes = LimitKey.Scope.allCases
+        guard let mapping = mapping["limits"]?.mapping(keys: scopes.map(\.setting) + ["perTenant"]) else {
             return policy
         }
-        if let value = mapping["perRecipient"] { policy.perRecipient = rateLimits(value) }
-        if let value = mapping["perIP"] { policy.perIP = rateLimits(value) }
+        for scope in scopes {
+            if let value = mapping[scope.setting] { policy[scope] = rateLimits(value) }
+        }
         if let value = mapping["perTenant"] { policy.perTenant = rateLimits(value) }
         return policy
     }

@@ -47,12 +47,11 @@ struct PolicyNotes {
     }
 
     private mutating func noteLimits(_ limits: LimitPolicy, _ path: String) {
-        let lists = [
-            ("perRecipient", limits.perRecipient), ("perIP", limits.perIP), ("perTenant", limits.perTenant),
-        ]
-        for (name, list) in lists {
+        let defaults = LimitPolicy()
+        let scopes = LimitKey.Scope.allCases.map { ($0.setting, limits[$0], defaults[$0]) }
+        for (name, list, standard) in scopes + [("perTenant", limits.perTenant, defaults.perTenant)] {
             let key = "\(path).limits.\(name)"
-            if list.isEmpty { switchOff(key, "no limit") }
+            if list.isEmpty, !standard.isEmpty { switchOff(key, "no limit") }
             for (index, limit) in list.enumerated() {
                 let stricter = list.enumerated().first { other in
                     other.offset != index && other.element.count <= limit.count && other.element.per >= limit.per
@@ -65,7 +64,7 @@ struct PolicyNotes {
         }
     }
 
-    /// Warns about long windows: the window of a recipient or an address is one row, rewritten at each admission.
+    /// Warns about long windows: the window of a scope is one row, rewritten at each admission.
     private mutating func noteWindow(_ limits: [RateLimit], _ key: String) {
         let longest = limits.map(\.per).max() ?? .zero
         // The maximum number of admissions in the longest window, by each limit.

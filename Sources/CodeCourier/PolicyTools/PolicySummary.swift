@@ -72,8 +72,7 @@ struct PolicySummary {
         table.row("test numbers", String(tenant.testNumbers.count))
         table.row("code", tenant.code.text)
         table.row("resend", tenant.resend.text)
-        table.row("limits per recipient", tenant.limits.perRecipient.text)
-        table.row("limits per IP", tenant.limits.perIP.text)
+        for scope in LimitKey.Scope.allCases { table.row(scope.title, tenant.limits[scope].text) }
         table.row("limits per tenant", tenant.limits.perTenant.text)
         table.row("brake", tenant.brake.text)
         table.row("brake trips", tenant.brake.evidence)

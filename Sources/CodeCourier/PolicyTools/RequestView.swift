@@ -43,16 +43,28 @@ struct RequestView {
         }
     }
 
-    static let limitNames = ["limits per recipient", "limits per IP", "limits per tenant"]
+    static let limitNames = LimitKey.Scope.allCases.map(\.title) + ["limits per tenant"]
 
     /// The limits in order, and for each one true when the request counts in it.
     var limits: [(name: String, text: String, isCounted: Bool)] {
         let limits = tenant?.limits ?? LimitPolicy(perRecipient: [], perIP: [], perTenant: [])
-        let hasIP = request.client?.ip != nil
-        return zip(Self.limitNames, [limits.perRecipient, limits.perIP, limits.perTenant]).map { name, list in
-            let isIP = name == "limits per IP"
-            let text = isIP && !hasIP ? "\(list.text); the request has no client.ip" : list.text
-            return (name, text, !list.isEmpty && (!isIP || hasIP))
+        let scoped = LimitKey.Scope.allCases.map { scope in
+            let list = limits[scope]
+            guard !list.isEmpty, let missing = missingField(of: scope) else {
+                return (scope.title, list.text, !list.isEmpty)
+            }
+            return (scope.title, "\(list.text); the request has no \(missing)", false)
+        }
+        return scoped + [("limits per tenant", limits.perTenant.text, !limits.perTenant.isEmpty)]
+    }
+
+    /// The field without which no limit of the scope counts the request; nil if it has that field.
+    private func missingField(of scope: LimitKey.Scope) -> String? {
+        switch scope {
+        case .recipient: nil
+        case .ip: request.client?.ip == nil ? "client.ip" : nil
+        case .subject: request.subject == nil ? "subject" : nil
+        case .device: request.client?.deviceID == nil ? "client.deviceId" : nil
         }
     }
 
@@ -143,6 +155,14 @@ struct RequestView {
         let parts = [shown.method.rawValue, shown.verdict?.rawValue, shown.score.map { "\($0)" }]
         return "the request shows \(parts.compactMap(\.self).joined(separator: ", "))"
     }
+}
+
+extension LimitKey.Scope {
+    /// The scope in output, such as `IP`.
+    var word: String { self == .ip ? "IP" : rawValue }
+
+    /// The name of the scope's limits, such as `limits per IP`.
+    var title: String { "limits per \(word)" }
 }
 
 extension RequestActionCode {

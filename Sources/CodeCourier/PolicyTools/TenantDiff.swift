@@ -93,8 +93,7 @@ struct TenantDiff {
     // MARK: - Limits
 
     private var limitChanges: [Change] {
-        Self.changes("limit per recipient", old.limits.perRecipient, new.limits.perRecipient)
-            + Self.changes("limit per IP", old.limits.perIP, new.limits.perIP)
+        LimitKey.Scope.allCases.flatMap { Self.changes("limit per \($0.word)", old.limits[$0], new.limits[$0]) }
             + Self.changes("limit of the tenant", old.limits.perTenant, new.limits.perTenant)
     }
 

@@ -66,7 +66,7 @@ package struct KnownRows {
     /// Decodes the answers to the statements of `lock`, which come first.
     init(_ answers: [Rows], _ keys: IntakeKeys) throws {
         persons = try PostgresLedger.persons(answers[0])
-        windows = try PostgresLedger.windows(answers[1])
+        windows = try PostgresLedger.windows(answers[1], of: keys.windows)
         requests = try PostgresLedger.requests(answers[2], keys.requests)
     }
 

@@ -9,7 +9,7 @@ package struct IntakeKeys: Sendable {
     let slots: Set<SlotKey>
     package let persons: [LimitKey]
 
-    /// The windows of IP addresses: a person's window is in the person's own row.
+    /// The windows of all scopes but recipients: a person's window is in the person's own row.
     package let windows: [LimitKey]
     let requests: [Candidate]
 

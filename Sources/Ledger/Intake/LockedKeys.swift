@@ -167,10 +167,10 @@ extension PostgresLedger {
         let others = keys.requests.filter { found.holders[$0.key.digest.value] == nil }.flatMap(\.possibleOutcomes)
         let persons = Set(others.map(\.slot.person.digest.value)).subtracting(locked.existing)
         let free = Set(windows.map(\.digest.value)).subtracting(locked.existing)
-        let addresses = Set(others.flatMap(\.limits).map(\.digest.value)).intersection(free)
+        let missing = Set(others.flatMap(\.limits).map(\.digest.value)).intersection(free)
         var statements: [Statement] = []
         if !persons.isEmpty { statements.append(LockedKeys.uncommitted("person", persons)) }
-        if !addresses.isEmpty { statements.append(LockedKeys.uncommitted("limit_window", addresses)) }
+        if !missing.isEmpty { statements.append(LockedKeys.uncommitted("limit_window", missing)) }
         for rows in try transaction.run(statements) {
             for row in rows { found.holders[try row.uuid(0)] = LockedKeys.inserting }
         }

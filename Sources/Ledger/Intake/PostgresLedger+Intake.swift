@@ -75,7 +75,7 @@ extension PostgresLedger {
     ) throws -> IntakeChanges? {
         let new = batch.keys.windows.filter { rows.facts.windows[$0] == nil }
         let answers = try transaction.run([Self.lockWindows(new).skippingLocked, Self.readTime(batch.keys)])
-        let begun = try Self.windows(answers[0])
+        let begun = try Self.windows(answers[0], of: new)
         if begun.isEmpty { return nil }
         rows.facts.windows.merge(begun) { $1 }
         if let same = changes.following(begun) { return same }

@@ -14,11 +14,13 @@ extension PostgresLedger {
         )
     }
 
-    /// Decodes locked windows, which are all of IP addresses.
-    static func windows(_ rows: Rows) throws -> [LimitKey: LimitWindow] {
+    /// Decodes locked windows, which are all among `keys`: a row does not have its scope.
+    static func windows(_ rows: Rows, of keys: [LimitKey]) throws -> [LimitKey: LimitWindow] {
         var windows = [LimitKey: LimitWindow](minimumCapacity: rows.count)
+        if rows.isEmpty { return windows }
+        let known = Dictionary(keys.lazy.map { ($0.digest, $0) }) { first, _ in first }
         for row in rows {
-            let key = LimitKey(scope: .ip, digest: UUIDValue(try row.uuid(0)))
+            guard let key = known[UUIDValue(try row.uuid(0))] else { continue }
             windows[key] = LimitWindow(encoded: try row.bytes(1))
         }
         return windows
@@ -98,7 +100,7 @@ extension PostgresLedger {
     }
 }
 
-/// Windows of IP addresses that have reached a limit, remembered so that no batch waits for their locked rows.
+/// Windows that have reached a limit, of all scopes but recipients, remembered so that no batch waits for their locked rows.
 ///
 /// A full window gets no more admissions, so the values that were read stay valid while it is full. If a remembered
 /// window would let a request of a batch pass, the batch is decided again with the row locked. A worker reads the row

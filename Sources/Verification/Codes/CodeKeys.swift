@@ -33,6 +33,14 @@ package struct CodeKeys: Sendable {
         return fingerprint.active.digest(fields)
     }
 
+    /// The keyed digest of a text that a scope of limits counts, such as a device's id.
+    func digest(of text: String, in scope: LimitKey.Scope) -> UUIDValue {
+        var fields = FieldJoiner()
+        fields.append(scope.rawValue)
+        fields.append(text)
+        return fingerprint.active.digest(fields)
+    }
+
     /// The keyed digest of a payload, which detects another payload under the same request id.
     ///
     /// A plain hash would not hide a phone number: all 10^10 numbers can be hashed and compared.

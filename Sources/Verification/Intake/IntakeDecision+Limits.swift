@@ -47,13 +47,8 @@ extension IntakeDecision {
         for key in passed.limits {
             let window = windows[key] ?? LimitWindow()
             guard let broken = window.firstBroken(of: limits[key.scope], at: facts.now) else { continue }
-            switch key.scope {
-            case .recipient:
-                return refusal(.quotaRecipient, by: "limits.perRecipient.\(broken)", request, passed)
-            case .ip:
-                changes.fullWindows[key] = window
-                return refusal(.quotaIP, by: "limits.perIP.\(broken)", request, passed)
-            }
+            if key.scope != .recipient { changes.fullWindows[key] = window }
+            return refusal(key.scope.reason, by: "limits.\(key.scope.setting).\(broken)", request, passed)
         }
         for limit in limits.perTenant where isFull(limit, of: request.tenant) {
             return refusal(.quotaTenant, by: "limits.perTenant.\(limit)", request, passed)
@@ -86,10 +81,38 @@ extension IntakeDecision {
 }
 
 extension LimitPolicy {
-    subscript(scope: LimitKey.Scope) -> [RateLimit] {
-        switch scope {
-        case .recipient: perRecipient
-        case .ip: perIP
+    package subscript(scope: LimitKey.Scope) -> [RateLimit] {
+        get { self[keyPath: scope.limits] }
+        set { self[keyPath: scope.limits] = newValue }
+    }
+}
+
+extension LimitKey.Scope {
+    fileprivate var limits: WritableKeyPath<LimitPolicy, [RateLimit]> {
+        switch self {
+        case .recipient: \.perRecipient
+        case .ip: \.perIP
+        case .subject: \.perSubject
+        case .device: \.perDevice
+        }
+    }
+
+    /// The key of the scope's limits in the policy.
+    package var setting: String {
+        switch self {
+        case .recipient: "perRecipient"
+        case .ip: "perIP"
+        case .subject: "perSubject"
+        case .device: "perDevice"
+        }
+    }
+
+    fileprivate var reason: RejectionReason {
+        switch self {
+        case .recipient: .quotaRecipient
+        case .ip: .quotaIP
+        case .subject: .quotaSubject
+        case .device: .quotaDevice
         }
     }
 }

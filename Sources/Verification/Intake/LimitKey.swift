@@ -2,11 +2,14 @@
 
 package import Formats
 
-/// A recipient or an IP address whose admissions a window counts.
+/// A recipient, an IP address, a subject or a device whose admissions a window counts.
 package struct LimitKey: Sendable, Hashable, Comparable {
-    package enum Scope: String, Sendable {
+    /// The scopes of windows, in the order in which their limits are checked.
+    package enum Scope: String, Sendable, CaseIterable {
         case recipient
         case ip
+        case subject
+        case device
     }
 
     package let scope: Scope
@@ -61,14 +64,37 @@ struct LimitOwner: Sendable, Equatable {
     }
 }
 
-/// The tenant's parts of both keys.
+/// The tenant's parts of the keys of all scopes.
 struct LimitOwners: Sendable, Equatable {
     let recipient: LimitOwner
     let ip: LimitOwner
+    let subject: LimitOwner
+    let device: LimitOwner
 
     init(tenant: String) {
         recipient = LimitOwner(scope: .recipient, tenant: tenant)
         ip = LimitOwner(scope: .ip, tenant: tenant)
+        subject = LimitOwner(scope: .subject, tenant: tenant)
+        device = LimitOwner(scope: .device, tenant: tenant)
+    }
+}
+
+/// The keys of one request's windows, in the order of scopes and without an array's allocation.
+package struct LimitKeys: Sequence, IteratorProtocol, Sendable {
+    private var recipient: LimitKey?
+    private var ip: LimitKey?
+    private var subject: LimitKey?
+    private var device: LimitKey?
+
+    init(recipient: LimitKey?, ip: LimitKey?, subject: LimitKey?, device: LimitKey?) {
+        self.recipient = recipient
+        self.ip = ip
+        self.subject = subject
+        self.device = device
+    }
+
+    package mutating func next() -> LimitKey? {
+        recipient.take() ?? ip.take() ?? subject.take() ?? device.take()
     }
 }
 

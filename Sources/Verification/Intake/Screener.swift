@@ -122,17 +122,22 @@ package struct Screener: Sendable {
             owners.recipient
         )
         // A window that no limit counts gets no row: other batches would wait for its lock.
-        let isCounted = testNumber == nil
-        let ip = isCounted && !tenant.limits.perIP.isEmpty ? request.client?.ip : nil
-        let limits = UpToTwo(
-            isCounted && !tenant.limits.perRecipient.isEmpty ? slot.person : nil,
-            ip.map { LimitKey(owners.ip, keys.digest(of: $0)) }
+        func isCounted(by limits: [RateLimit]) -> Bool { testNumber == nil && !limits.isEmpty }
+        let limits = tenant.limits
+        let ip = isCounted(by: limits.perIP) ? request.client?.ip : nil
+        let subject = isCounted(by: limits.perSubject) ? request.subject : nil
+        let device = isCounted(by: limits.perDevice) ? request.client?.deviceID : nil
+        let windows = LimitKeys(
+            recipient: isCounted(by: limits.perRecipient) ? slot.person : nil,
+            ip: ip.map { LimitKey(owners.ip, keys.digest(of: $0)) },
+            subject: subject.map { LimitKey(owners.subject, keys.digest(of: $0, in: .subject)) },
+            device: device.map { LimitKey(owners.device, keys.digest(of: $0, in: .device)) }
         )
         return Screening.Passed(
             slot: slot,
             region: facts?.region,
             tenant: tenant,
-            limits: limits,
+            limits: windows,
             testNumber: testNumber,
             notes: notes,
             brakeKeys: testNumber == nil ? brakeKeys(request) : nil,

@@ -37,8 +37,8 @@ package enum Screening: Sendable {
         package let region: Region?
         package let tenant: TenantPolicy
 
-        /// The windows that count the request: its recipient's, and its IP address's if there is one.
-        package let limits: UpToTwo<LimitKey>
+        /// The windows that count the request: one for each scope that the tenant limits and the request has.
+        package let limits: LimitKeys
 
         /// Set for a test number: it gets a fixed code, no message, and no limits.
         package let testNumber: TestNumber?
@@ -56,7 +56,7 @@ package enum Screening: Sendable {
             slot: SlotKey,
             region: Region?,
             tenant: TenantPolicy,
-            limits: UpToTwo<LimitKey>,
+            limits: LimitKeys,
             testNumber: TestNumber? = nil,
             notes: [String] = [],
             brakeKeys: BrakeKeys? = nil,

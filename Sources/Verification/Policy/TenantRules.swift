@@ -36,6 +36,8 @@ package struct RateLimit: Sendable, Hashable, CustomStringConvertible {
 package struct LimitPolicy: Sendable, Equatable {
     package var perRecipient: [RateLimit]
     package var perIP: [RateLimit]
+    package var perSubject: [RateLimit]
+    package var perDevice: [RateLimit]
     package var perTenant: [RateLimit]
 
     package init(
@@ -46,10 +48,14 @@ package struct LimitPolicy: Sendable, Equatable {
         perIP: [RateLimit] = [
             RateLimit(count: 50, per: .seconds(60)), RateLimit(count: 500, per: .seconds(3600)),
         ],
+        perSubject: [RateLimit] = [],
+        perDevice: [RateLimit] = [],
         perTenant: [RateLimit] = [RateLimit(count: 1000, per: .seconds(60))]
     ) {
         self.perRecipient = perRecipient
         self.perIP = perIP
+        self.perSubject = perSubject
+        self.perDevice = perDevice
         self.perTenant = perTenant
     }
 }

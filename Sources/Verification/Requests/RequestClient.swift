@@ -2,19 +2,23 @@
 
 package import Formats
 
-/// The client of the request, as the gateway sees it; limits use its address.
+/// The client of the request, as the gateway sees it; limits use its address and its device.
 ///
 /// `deviceId`, `appId` and `userAgent` are accepted with any text and not stored. All fields are hints.
 package struct RequestClient: Sendable, Hashable, Redacted {
     package let ip: IPAddress?
+
+    /// The device's id, of any form.
+    package let deviceID: String?
     package let platform: ClientPlatform?
 
     package var description: String { "client" }
 
-    private static let unused = ["deviceId", "appId", "userAgent"]
+    private static let unused = ["appId", "userAgent"]
 
     init(_ fields: RequestFields, _ unread: inout [String]) {
         ip = fields.hint("ip", &unread) { IPAddress(peer: $0) }
+        deviceID = fields.hint("deviceId", &unread) { $0 }
         platform = fields.hint("platform", &unread) { ClientPlatform(rawValue: $0.lowercased()) }
         for name in Self.unused { fields.checkHint(name, &unread) }
     }

@@ -109,6 +109,8 @@ package enum RejectionReason: String, Sendable, Hashable, CaseIterable {
     case appVerificationFailed = "app_verification_failed"
     case quotaRecipient = "quota_recipient"
     case quotaIP = "quota_ip"
+    case quotaSubject = "quota_subject"
+    case quotaDevice = "quota_device"
     case quotaTenant = "quota_tenant"
     case budgetExhausted = "budget_exhausted"
     case tollFraudSuspected = "toll_fraud_suspected"

@@ -16,7 +16,8 @@ import Verification
         "nothing", "duplicate_request", "request_id_conflict", "invalid_request", "invalid_phone_number",
         "unknown_tenant", "stale_request", "deadline", "test_number_only", "region_not_allowed",
         "region_confirmed_only", "number_type_not_allowed", "app_verification_required", "app_verification_failed",
-        "resend_window", "send_pending", "locked", "max_sends", "quota_recipient", "quota_ip", "quota_tenant", "sent",
+        "resend_window", "send_pending", "locked", "max_sends", "quota_recipient", "quota_ip", "quota_subject",
+        "quota_device", "quota_tenant", "sent",
         "expired",
         "provider_unavailable", "no_route", "provider_refused", "fraud_blocked_by_provider", "timeout", "worker_lost",
     ]

@@ -25,6 +25,7 @@ import Verification
             Edge(reason: "quota_ip", count: 500, seconds: 3600), Edge(reason: "quota_tenant", count: 1000, seconds: 60),
             Edge(reason: "quota_ip", count: 1, seconds: 1), Edge(reason: "quota_tenant", count: 1, seconds: 1),
             Edge(reason: "quota_tenant", count: 7, seconds: 3600),
+            Edge(reason: "quota_subject", count: 5, seconds: 60), Edge(reason: "quota_device", count: 3, seconds: 60),
         ]
 
         /// A policy with this limit only, and enough sends without a resend window that no other rule applies.
@@ -35,6 +36,8 @@ import Verification
                 switch reason {
                 case "quota_recipient": tenant.limits.perRecipient = [limit]
                 case "quota_ip": tenant.limits.perIP = [limit]
+                case "quota_subject": tenant.limits.perSubject = [limit]
+                case "quota_device": tenant.limits.perDevice = [limit]
                 default: tenant.limits.perTenant = [limit]
                 }
             }
@@ -68,6 +71,8 @@ import Verification
                 desk.request {
                     $0.number = "+4915\(200_000_000 + person)"
                     $0.ip = "192.0.2.1"
+                    $0.subject = "account"
+                    $0.device = "device"
                 }
             }
             for start in stride(from: 0, to: count, by: 500) {
@@ -116,6 +121,38 @@ import Verification
                 }
                 #expect(asked == answer)
             }
+        }
+    }
+
+    @Test func `a subject and a device are counted apart, in all their requests and in no other tenant's`() async throws
+    {
+        let once = [RateLimit(count: 1, per: .seconds(3600))]
+        let policy = Policy.desk { tenant in
+            tenant.limits = LimitPolicy(perRecipient: [], perIP: [], perSubject: once, perDevice: once, perTenant: [])
+        }
+        try await RuleDesk.with(policy) { desk async throws in
+            for (person, subject, device, answer) in [
+                (1, "one", "d1", "send 1 of code 1"), (2, "one", "d2", "quota_subject"),
+                // A refused request counts nowhere, so this device still has its place.
+                (3, "two", "d2", "send 1 of code 1"), (4, "three", "d1", "quota_device"),
+                // The same text is not the same window in the other scope.
+                (5, "d1", "one", "send 1 of code 1"), (6, nil, nil, "send 1 of code 1"),
+                (7, nil, "", "send 1 of code 1"), (8, "", "", "send 1 of code 1"),
+            ] {
+                let asked = try await desk.ask {
+                    $0.number = "+491510000000\(person)"
+                    $0.subject = subject
+                    $0.device = device
+                }
+                #expect(asked == answer, "\(person)")
+            }
+            try await desk.move(to: .test + .seconds(3600))
+            let later = try await desk.ask {
+                $0.number = "+4915100000009"
+                $0.subject = "one"
+                $0.device = "d1"
+            }
+            #expect(later == "send 1 of code 1")
         }
     }
 

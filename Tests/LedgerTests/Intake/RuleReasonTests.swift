@@ -10,7 +10,8 @@ import Verification
     private static let reasons: Set<String> = [
         "region_not_allowed", "region_confirmed_only", "number_type_not_allowed", "invalid_phone_number",
         "invalid_request", "app_verification_required", "app_verification_failed", "quota_recipient", "quota_ip",
-        "quota_tenant", "max_sends", "locked", "test_number_only", "unknown_tenant", "request_id_conflict",
+        "quota_subject", "quota_device", "quota_tenant", "max_sends", "locked", "test_number_only", "unknown_tenant",
+        "request_id_conflict",
         "send_pending", "resend_window", "duplicate_request", "stale_request", "deadline",
     ]
 
@@ -46,6 +47,8 @@ import Verification
                 "window": try tenant { _ in },
                 "recipient": try tenant { $0.limits.perRecipient = once },
                 "ip": try tenant { $0.limits.perIP = once },
+                "subject": try tenant { $0.limits.perSubject = once },
+                "device": try tenant { $0.limits.perDevice = once },
                 "tenant": try tenant { $0.limits.perTenant = once },
             ]
         )
@@ -105,11 +108,13 @@ import Verification
     }
 
     private static func visitLimits(_ desk: inout RuleDesk, _ seen: inout [String]) async throws {
-        for tenant in ["recipient", "ip", "tenant"] {
+        for tenant in ["recipient", "ip", "subject", "device", "tenant"] {
             for person in 0..<2 {
                 let answer = try await desk.ask {
                     $0.tenant = tenant
                     $0.ip = "192.0.2.1"
+                    $0.subject = "account"
+                    $0.device = "device"
                     $0.purpose = person == 0 ? .signIn : .signUp
                     if tenant != "recipient" { $0.number = "+491510000000\(person)" }
                 }

@@ -159,9 +159,7 @@ extension Crowd {
     private mutating func checkLimits(_ claims: [ClaimedSend], _ events: [ModelEvent]) {
         for claim in claims {
             guard let request = requests["\(claim.tenant) \(claim.reference.requestID)"] else { continue }
-            admissions.append(
-                .init(tenant: request.tenant, number: request.number, ip: request.ip, time: now)
-            )
+            admissions.append(.init(request, at: now))
             for reason in ["quota_recipient", "quota_ip", "quota_tenant"] where fill(request, reason).isOver {
                 faults.append("\(reason) of \(request.tenant) is more than full")
             }

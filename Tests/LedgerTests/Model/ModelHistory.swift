@@ -69,6 +69,8 @@ struct ModelHistory: Sendable {
         request.purpose = random.pick([.signIn, .signIn, .signIn, .signUp, .mfaSignIn, .reauthentication])
         request.number = random.pick(numbers)
         request.ip = random.pick([nil, "192.0.2.7", "192.0.2.7", "2001:db8::7"])
+        request.device = random.pick([nil, nil, "device-1", "device-2"])
+        request.subject = random.pick([nil, nil, "account-1", "account-2"])
         request.isConfirmed = random.chance(30)
         request.language = random.pick([nil, nil, "de"])
         if random.chance(30) {
@@ -112,6 +114,8 @@ extension TenantPolicy {
         tenant.limits = LimitPolicy(
             perRecipient: some([(1, 5), (2, 10), (3, 60), (4, 3600), (6, 86_400)], &random),
             perIP: some([(1, 1), (2, 60), (4, 3600)], &random),
+            perSubject: some([(2, 10), (3, 600)], &random),
+            perDevice: some([(1, 5), (3, 300)], &random),
             perTenant: some([(2, 10), (4, 60), (6, 3600)], &random)
         )
         tenant.resend.windows = random.pick([[60, 120, 300, 600], [10, 30], [5], []]).map { .seconds($0) }

@@ -26,6 +26,10 @@ struct ModelRequest: Sendable {
     var purpose: Purpose = .signIn
     var number = "+4915100000001"
     var ip: String?
+    var device: String?
+
+    /// The account, which purposes that require one always name.
+    var subject: String?
     var isConfirmed = false
     var shown: Shown?
     var language: String?
@@ -39,11 +43,14 @@ struct ModelRequest: Sendable {
     /// The fault, or nil when it does not apply to this purpose.
     var realFault: Fault? { fault == .subject && !purpose.requiresSubject ? nil : fault }
 
+    /// The subject as the record has it.
+    var account: String? { fault == .subject ? nil : subject ?? (purpose.requiresSubject ? "account" : nil) }
+
     /// The fields that a request with the same id must repeat, or else its id conflicts.
     var payload: String {
         // A request's time is not part of its payload, even if the time is invalid.
         if let realFault, realFault != .future { return json }
-        return "\(purpose) \(number) \(language ?? "-")"
+        return "\(purpose) \(number) \(language ?? "-") \(account ?? "-")"
     }
 
     var json: String {
@@ -54,10 +61,13 @@ struct ModelRequest: Sendable {
         ]
         let asked = fault == .future ? requestedAt + .seconds(9_000_000) : requestedAt
         fields.append(#""requestedAt":"\#(asked.text)""#)
-        if purpose.requiresSubject, fault != .subject { fields.append(#""subject":"account""#) }
+        if let account { fields.append(#""subject":"\#(account)""#) }
         if let language { fields.append(#""languageCode":"\#(language)""#) }
         if let deadline { fields.append(#""deadline":"\#(deadline.text)""#) }
-        if let ip { fields.append(#""client":{"ip":"\#(ip)"}"#) }
+        let client = [("ip", ip), ("deviceId", device)].compactMap { name, value in
+            value.map { #""\#(name)":"\#($0)""# }
+        }
+        if !client.isEmpty { fields.append(#""client":{\#(client.joined(separator: ","))}"#) }
         if let shown {
             var inner = [#""method":"\#(shown.method)""#]
             if let verdict = shown.verdict { inner.append(#""verdict":"\#(verdict)""#) }

@@ -84,6 +84,12 @@ extension NaiveModel {
         }
         var end = opening(limits.perRecipient, own.filter { $0.number == request.number })
         if let ip = request.ip { end = max(end, opening(limits.perIP, own.filter { $0.ip == ip })) }
+        if let account = request.account {
+            end = max(end, opening(limits.perSubject, own.filter { $0.account == account }))
+        }
+        if let device = request.device {
+            end = max(end, opening(limits.perDevice, own.filter { $0.device == device }))
+        }
         for limit in limits.perTenant where own.count(where: { now - $0.time < limit.per }) >= limit.count {
             end = max(end, now + limit.per)
         }
@@ -101,8 +107,12 @@ extension NaiveModel {
         }
         if isFull(limits.perRecipient, { $0.number == request.number }) { return "quota_recipient" }
         if let ip = request.ip, isFull(limits.perIP, { $0.ip == ip }) { return "quota_ip" }
+        if let account = request.account, isFull(limits.perSubject, { $0.account == account }) {
+            return "quota_subject"
+        }
+        if let device = request.device, isFull(limits.perDevice, { $0.device == device }) { return "quota_device" }
         if isFull(limits.perTenant, { _ in true }) { return "quota_tenant" }
-        admissions.append(Admission(tenant: request.tenant, number: request.number, ip: request.ip, time: now))
+        admissions.append(Admission(request, at: now))
         return nil
     }
 }

@@ -60,7 +60,18 @@ struct NaiveModel: Sendable {
         let tenant: String
         let number: String
         let ip: String?
+        let account: String?
+        let device: String?
         let time: Timestamp
+
+        init(_ request: ModelRequest, at time: Timestamp) {
+            tenant = request.tenant
+            number = request.number
+            ip = request.ip
+            account = request.account
+            device = request.device
+            self.time = time
+        }
     }
 
     /// Prefix of the verifications' names.

@@ -64,14 +64,30 @@ import Verification
     }
 
     @Test func `what no limit counts has no window, for which batches would wait`() {
-        let client = #","client":{"ip":"192.0.2.1"}"#
-        for (isLimited, scopes) in [(true, [LimitKey.Scope.ip]), (false, [])] {
+        let more = #","subject":"a","client":{"ip":"192.0.2.1","deviceId":"d"}"#
+        for scopes in [[], [.ip], [.subject], [.device], [.ip, .subject, .device]] as [[LimitKey.Scope]] {
             var tables = DecisionTables {
-                $0.limits.perIP = isLimited ? [RateLimit(count: 1, per: .seconds(60))] : []
+                for scope in scopes { $0.limits[scope] = [RateLimit(count: 1, per: .seconds(60))] }
             }
-            let changes = tables.intake(.request(id: "r", at: tables.now, more: client))
+            let changes = tables.intake(.request(id: "r", at: tables.now, more: more))
             #expect(changes.sends.count == 1)
-            #expect(changes.windows.keys.map(\.scope) == scopes)
+            #expect(Set(changes.windows.keys.map(\.scope)) == Set(scopes))
         }
+    }
+
+    @Test func `the key of a window does not give away its subject or device, and differs by key, tenant and scope`() {
+        func digests(_ text: String, _ ring: CodeKeys, tenant: String = "default") -> [UUIDValue] {
+            var tables = DecisionTables(keys: ring) {
+                for scope in [.subject, .device] as [LimitKey.Scope] {
+                    $0.limits[scope] = [RateLimit(count: 1, per: .seconds(60))]
+                }
+            }
+            let more = #","subject":"\#(text)","client":{"deviceId":"\#(text)"}"#
+            let changes = tables.intake(.request(id: "r", at: tables.now, more: more))
+            return changes.windows.keys.sorted { $0.scope.rawValue < $1.scope.rawValue }.map(\.digest)
+        }
+        let one = digests("a", .test)
+        #expect(one.count == 2 && one == digests("a", .test))
+        #expect(Set(one + digests("b", .test)).count == 4)
     }
 }
