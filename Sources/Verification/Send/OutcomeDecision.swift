@@ -64,10 +64,11 @@ package enum OutcomeDecision {
 
     /// True for the claim, one of a send's, whose next attempt comes after `patience`: its request is told once.
     private static func isHeldUp(_ result: SendResult, _ verification: StoredVerification, _ now: Timestamp) -> Bool {
-        guard case .retry(let delay) = result.disposition, verification.state == .live else { return false }
+        guard case .retry(let delay) = result.disposition, delay > .zero else { return false }
         // While a send is open, its window counts from the request's decision.
         let age = now - (verification.resendAfter - result.send.resendWindow)
-        return age + delay >= patience && (age < patience || result.send.fence == 1)
+        let isFirstWord = age < patience || result.send.fence == 1
+        return verification.state == .live && age + delay >= patience && isFirstWord
     }
 
     /// Settles a send that was `unknown`, as a receipt would: a later send may exist, whose resend window and state are

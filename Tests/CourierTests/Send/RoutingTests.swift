@@ -61,7 +61,7 @@ import Verification
             worker.source.add([Self.numbers[0]])
             try await worker.settle(events: 1)
             #expect(worker.sink.answers == ["sent"])
-            #expect(worker.sink.pending == 1)
+            #expect(worker.sink.pending == 0, "a short wait needs no word")
         }
         let calls = journal.work.compactMap { if case .called(let provider) = $0 { provider } else { nil } }
         #expect(calls == ["first", "second", "second"])

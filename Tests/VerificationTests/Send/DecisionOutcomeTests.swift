@@ -64,10 +64,10 @@ import Verification
     ]
 
     /// A first send, settled eight seconds after its claim.
-    private func claimed() throws -> (tables: DecisionTables, claim: ClaimedSend) {
+    private func claimed(for time: Duration = .seconds(8)) throws -> (tables: DecisionTables, claim: ClaimedSend) {
         var tables = DecisionTables()
         let claim = try #require(tables.intake(.request(id: "r1", at: tables.now)).sends.first)
-        tables.now = tables.now + .seconds(8)
+        tables.now = tables.now + time
         return (tables, claim)
     }
 
@@ -135,7 +135,7 @@ import Verification
     }
 
     @Test func `a send that waits beyond four seconds is told once, and settles nothing`() throws {
-        var (tables, claim) = try claimed()
+        var (tables, claim) = try claimed(for: .zero)
         let before = try #require(tables.verifications[claim.reference.verificationID])
         let first = tables.settle(claim, .retry(after: .seconds(1)))
         #expect(first.outbox.isEmpty && first.verifications.isEmpty, "the next attempt is near")
@@ -165,7 +165,7 @@ import Verification
     }
 
     @Test func `a long wait is told at its beginning, also after a first attempt that took long`() throws {
-        var (tables, claim) = try claimed()
+        var (tables, claim) = try claimed(for: .zero)
         var slow = tables
         #expect(tables.settle(claim, .retry(after: .seconds(4))).events.map(\.reason) == ["send_pending"])
         slow.now = slow.now + .seconds(10)
