@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BASE = re.compile(r"^FROM (\S+)", re.MULTILINE)
+STAGE = re.compile(r"^FROM (\S+)(?: AS (\S+))?", re.MULTILINE)
 WHOLE = re.compile(r"swift:\d+\.\d+\.\d+-|debian:\d+\.\d+-|\S+@sha256:")
 PACKAGE = re.compile(r'"(https://[^"]+)", (?:exact: )?"([0-9.]+)"')
 
@@ -37,8 +37,9 @@ for pin in pins:
         )
 for missing in sorted(named.keys() - {name(pin["location"]) for pin in pins}):
     faults.append(f"Package.swift names {missing}, which no build needs: delete the line")
-for base in BASE.findall((ROOT / "deploy/Containerfile").read_text(encoding="utf-8")):
-    if not WHOLE.match(base):
+stages = STAGE.findall((ROOT / "deploy/Containerfile").read_text(encoding="utf-8"))
+for base, _ in stages:
+    if base not in {stage for _, stage in stages} and not WHOLE.match(base):
         faults.append(f"deploy/Containerfile builds on {base}, whose tag moves: name a full version or a digest")
 if faults:
     sys.exit("\n".join(f"error: {fault}" for fault in faults))
