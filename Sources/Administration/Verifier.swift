@@ -46,29 +46,47 @@ package struct Verifier: Sendable {
         }
     }
 
-    /// Checks a guess: a code as a person typed it, the token of a link, or the secret of a push.
-    ///
-    /// `digits` are the lengths that the code may have. Input that cannot be a code of these lengths is not sent to the
-    /// database, since each call there counts as a guess.
+    /// What a person gives to a verifier.
+    package struct Guess: Sendable {
+        let verification: VerificationID
+        let tenant: String
+        let purpose: Purpose
+        let code: String
+        let digits: ClosedRange<Int>
+        let recipientFingerprint: [UInt8]?
+
+        /// `code` is a code as a person typed it, the token of a link, or the secret of a push; `digits` are the lengths
+        /// that it may have.
+        package init(
+            _ verification: VerificationID,
+            tenant: String,
+            purpose: Purpose,
+            code: String,
+            digits: ClosedRange<Int> = TypedCode.lengths,
+            recipientFingerprint: [UInt8]? = nil
+        ) {
+            self.verification = verification
+            self.tenant = tenant
+            self.purpose = purpose
+            self.code = code
+            self.digits = digits
+            self.recipientFingerprint = recipientFingerprint
+        }
+    }
+
+    /// Checks a guess; input that cannot be a code is not sent to the database, since each call there counts as a guess.
     ///
     /// Only a verification of this tenant and purpose can be approved, since the hash contains both. A verification by
     /// e-mail is approved only with the fingerprint of the address that the person gives, so that a misdirected link is
     /// useless.
-    package func check(
-        _ verification: VerificationID,
-        tenant: String,
-        purpose: Purpose,
-        code: String,
-        digits: ClosedRange<Int> = TypedCode.lengths,
-        recipientFingerprint: [UInt8]? = nil
-    ) async throws -> Answer {
-        guard let code = TypedCode.read(code, digits: digits) else {
+    package func check(_ guess: Guess) async throws -> Answer {
+        guard let code = TypedCode.read(guess.code, digits: guess.digits) else {
             return Answer(status: .notACode, checksLeft: nil, subject: nil)
         }
         let hashKeys = hashKeys
         return try await pool.withSession { session in
             let keys = try session.execute(
-                Statement("SELECT key_id FROM courier.hash_key_of($1)", [.uuid(verification.uuid.value)])
+                Statement("SELECT key_id FROM courier.hash_key_of($1)", [.uuid(guess.verification.uuid.value)])
             )
             guard let first = keys.first else {
                 return Answer(status: .notFound, checksLeft: nil, subject: nil)
@@ -77,15 +95,15 @@ package struct Verifier: Sendable {
             guard let key = hashKeys[keyID] else { throw Failure.unknownKey(keyID) }
             let hash = VerificationCode.hash(
                 secret: code,
-                verification: verification,
-                tenant: tenant,
-                purpose: purpose.rawValue,
+                verification: guess.verification,
+                tenant: guess.tenant,
+                purpose: guess.purpose.rawValue,
                 key: key
             )
             let row = try session.execute(
                 Statement(
                     "SELECT status, checks_left, subject FROM courier.check_code($1, $2, $3)",
-                    [.uuid(verification.uuid.value), .bytes(hash), .bytes(recipientFingerprint)]
+                    [.uuid(guess.verification.uuid.value), .bytes(hash), .bytes(guess.recipientFingerprint)]
                 )
             ).onlyRow
             guard let status = Answer.Status(rawValue: try row.text(0)) else {

@@ -63,11 +63,13 @@ struct DemoFleet: SandboxFleet {
         let address = guess.email.flatMap { EmailAddress($0) }
         do {
             let answer = try await verifier.check(
-                VerificationID(id),
-                tenant: guess.tenant,
-                purpose: purpose,
-                code: guess.secret,
-                recipientFingerprint: address.map { Recipient.email($0).fingerprint(key: fingerprintKeys.active) }
+                Verifier.Guess(
+                    VerificationID(id),
+                    tenant: guess.tenant,
+                    purpose: purpose,
+                    code: guess.secret,
+                    recipientFingerprint: address.map { Recipient.email($0).fingerprint(key: fingerprintKeys.active) }
+                )
             )
             return FleetVerdict(status: answer.status.rawValue, checksLeft: answer.checksLeft.map { Int($0) })
         } catch let error as PostgresError {

@@ -24,13 +24,13 @@ extension TestFleet {
     ) async throws -> Verifier.Answer.Status {
         let verification = try #require(event.verification)
         let purpose = try #require(event.body.purpose.flatMap { Purpose(rawValue: $0) })
-        return try await Verifier(pool: verifierPool, hashKeys: CodeKeys.test.hash)
-            .check(
-                verification,
-                tenant: event.body.tenant,
-                purpose: purpose,
-                code: code,
-                recipientFingerprint: fingerprint
-            ).status
+        let guess = Verifier.Guess(
+            verification,
+            tenant: event.body.tenant,
+            purpose: purpose,
+            code: code,
+            recipientFingerprint: fingerprint
+        )
+        return try await Verifier(pool: verifierPool, hashKeys: CodeKeys.test.hash).check(guess).status
     }
 }

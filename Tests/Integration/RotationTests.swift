@@ -108,7 +108,8 @@ extension Scenarios {
                 let number = try #require(numbers[event.body.requestId])
                 let code = try #require(messages[number]?.first?.code)
                 let verification = try #require(event.verification)
-                let answer = try await verifier.check(verification, tenant: "default", purpose: .signIn, code: code)
+                let guess = Verifier.Guess(verification, tenant: "default", purpose: .signIn, code: code)
+                let answer = try await verifier.check(guess)
                 answers[answer.status, default: 0] += 1
             }
             await pool.close()

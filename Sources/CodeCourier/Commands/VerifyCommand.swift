@@ -70,19 +70,18 @@ struct VerifyCommand: AsyncParsableCommand {
         guard let uuid = UUIDValue(verification) else { return }
         let purpose: Purpose = try ChoiceArgument.value(purpose, of: "--purpose")
         let keys = try options.read(KeySettings.readHash)
-        let fingerprint = try fingerprint()
+        let guess = Verifier.Guess(
+            VerificationID(uuid),
+            tenant: tenant,
+            purpose: purpose,
+            code: code,
+            digits: digits.map { $0...$0 } ?? TypedCode.lengths,
+            recipientFingerprint: try fingerprint()
+        )
         let url = try options.databaseURL(or: postgresURL)
         let configuration = PostgresConfiguration(url: url, applicationName: "code-courier verify")
         let answer = try await CommandDatabase.with(configuration, role: "courier_verifier") { pool in
-            try await Verifier(pool: pool, hashKeys: keys)
-                .check(
-                    VerificationID(uuid),
-                    tenant: tenant,
-                    purpose: purpose,
-                    code: code,
-                    digits: digits.map { $0...$0 } ?? TypedCode.lengths,
-                    recipientFingerprint: fingerprint
-                )
+            try await Verifier(pool: pool, hashKeys: keys).check(guess)
         }
         let left = answer.checksLeft.map { ", \($0) guesses left" } ?? ""
         print(answer.status == .incorrect ? "incorrect\(left)" : answer.status.rawValue)

@@ -104,12 +104,13 @@ import Verification
     @Test func `a verification that is not there is not found`() async throws {
         try await withVerifier { _, worker, verifier in
             let claim = try await worker.claim()
-            let answer = try await verifier.check(
+            let guess = Verifier.Guess(
                 VerificationID(claim.id.uuid),
                 tenant: claim.tenant,
                 purpose: claim.purpose,
                 code: claim.code.digits
             )
+            let answer = try await verifier.check(guess)
             #expect(answer == .init(status: .notFound, checksLeft: nil, subject: nil))
         }
     }

@@ -34,12 +34,13 @@ import Verification
             let claim = try await worker.mail()
             let other = try #require(EmailAddress("bob@example.com"))
             let id = claim.reference.verificationID
-            let forgotten = try await verifier.check(
+            let bare = Verifier.Guess(
                 id,
                 tenant: claim.tenant,
                 purpose: claim.purpose,
                 code: claim.credential.secret
             )
+            let forgotten = try await verifier.check(bare)
             #expect(forgotten == .init(status: .incorrect, checksLeft: 4, subject: nil))
             #expect(try await verifier.check(claim, guess: claim.credential.secret, as: .email(other)).checksLeft == 3)
             #expect(try await verifier.check(claim, guess: claim.code.digits, as: .email(other)).status == .incorrect)
@@ -136,10 +137,12 @@ import Verification
             #expect(again.recipient == claim.recipient)
             func check(_ guess: String) async throws -> Verifier.Answer {
                 try await verifier.check(
-                    claim.reference.verificationID,
-                    tenant: claim.tenant,
-                    purpose: claim.purpose,
-                    code: guess
+                    Verifier.Guess(
+                        claim.reference.verificationID,
+                        tenant: claim.tenant,
+                        purpose: claim.purpose,
+                        code: guess
+                    )
                 )
             }
             #expect(try await check("000000").checksLeft == 4)
@@ -184,11 +187,13 @@ extension Verifier {
         as recipient: Recipient? = nil
     ) async throws -> Answer {
         try await check(
-            send.reference.verificationID,
-            tenant: send.tenant,
-            purpose: send.purpose,
-            code: guess,
-            recipientFingerprint: CodeKeys.test.fingerprint(of: recipient ?? send.recipient)
+            Guess(
+                send.reference.verificationID,
+                tenant: send.tenant,
+                purpose: send.purpose,
+                code: guess,
+                recipientFingerprint: CodeKeys.test.fingerprint(of: recipient ?? send.recipient)
+            )
         )
     }
 }

@@ -20,11 +20,13 @@ extension Verifier {
         purpose: Purpose? = nil
     ) async throws -> Answer {
         try await check(
-            send.reference.verificationID,
-            tenant: tenant ?? send.tenant,
-            purpose: purpose ?? send.purpose,
-            code: code ?? send.code.digits,
-            digits: digits
+            Guess(
+                send.reference.verificationID,
+                tenant: tenant ?? send.tenant,
+                purpose: purpose ?? send.purpose,
+                code: code ?? send.code.digits,
+                digits: digits
+            )
         )
     }
 }
