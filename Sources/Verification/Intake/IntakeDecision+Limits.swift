@@ -82,21 +82,26 @@ extension IntakeDecision {
 
 extension LimitPolicy {
     package subscript(scope: LimitKey.Scope) -> [RateLimit] {
-        get { self[keyPath: scope.limits] }
-        set { self[keyPath: scope.limits] = newValue }
+        get {
+            switch scope {
+            case .recipient: perRecipient
+            case .ip: perIP
+            case .subject: perSubject
+            case .device: perDevice
+            }
+        }
+        set {
+            switch scope {
+            case .recipient: perRecipient = newValue
+            case .ip: perIP = newValue
+            case .subject: perSubject = newValue
+            case .device: perDevice = newValue
+            }
+        }
     }
 }
 
 extension LimitKey.Scope {
-    fileprivate var limits: WritableKeyPath<LimitPolicy, [RateLimit]> {
-        switch self {
-        case .recipient: \.perRecipient
-        case .ip: \.perIP
-        case .subject: \.perSubject
-        case .device: \.perDevice
-        }
-    }
-
     /// The key of the scope's limits in the policy.
     package var setting: String {
         switch self {
