@@ -40,7 +40,7 @@ struct MicroCommand: ParsableCommand {
     private static let gates: [Step: Counts] = [
         .number: Counts(allocations: 0, retains: 5),
         .decode: Counts(allocations: 12, retains: 80),
-        .decide: Counts(allocations: 16, retains: 112),
+        .decide: Counts(allocations: 16, retains: 84),
         .sign: Counts(allocations: 6, retains: 13),
         .render: Counts(allocations: 4, retains: 39),
         .settle: Counts(allocations: 6, retains: 47),
