@@ -17,11 +17,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT b.bucket,
-        CASE of_period
-            WHEN 'hour' THEN b.bucket + interval '5 minutes'
-            WHEN 'day' THEN b.bucket + interval '1 hour'
-            ELSE b.bucket + interval '1 hour'
-        END,
+        b.bucket + CASE of_period WHEN 'hour' THEN interval '5 minutes' ELSE interval '1 hour' END,
         CASE of_period
             WHEN 'hour' THEN b.bucket - interval '55 minutes'
             WHEN 'day' THEN b.bucket - interval '23 hours'
