@@ -17,7 +17,11 @@ import Verification
     private func board() throws -> (board: BrakeBoard, key: BrakeKey) {
         let number = try #require(PhoneNumber(Self.numbers[0]))
         let key = BrakeKey(.prefix, CodeKeys.test.brake.prefix(of: number))
-        let block = BrakeBlock(
+        return (BrakeBoard(blocks: [("default", block(key), false)], overrides: []), key)
+    }
+
+    private func block(_ key: BrakeKey) -> BrakeBlock {
+        BrakeBlock(
             key,
             region: "DE",
             state: .blocked,
@@ -28,7 +32,6 @@ import Verification
             shortfall: Shortfall(expected: 20, observed: 0),
             refusedAt: .now
         )
-        return (BrakeBoard(blocks: [("default", block, false)], overrides: []), key)
     }
 
     @Test func `a block that only records sends, logs the rule and counts for its scope`() async throws {
@@ -75,17 +78,6 @@ import Verification
     @Test func `an order that overrules a block is logged once, and once more for the next block`() async throws {
         let (_, key) = try self.board()
         func board(_ isBlocked: Bool) throws -> BrakeBoard {
-            let block = BrakeBlock(
-                key,
-                region: "DE",
-                state: .blocked,
-                beganAt: .now,
-                changesAt: .now + .seconds(3600),
-                length: .seconds(3600),
-                trips: 1,
-                shortfall: Shortfall(expected: 20, observed: 0),
-                refusedAt: .now
-            )
             let order = BrakeOverride(
                 tenant: "default",
                 scope: .prefix,
@@ -94,7 +86,7 @@ import Verification
                 until: .now + .seconds(3600),
                 reason: "testers"
             )
-            return BrakeBoard(blocks: isBlocked ? [("default", block, false)] : [], overrides: [order])
+            return BrakeBoard(blocks: isBlocked ? [("default", block(key), false)] : [], overrides: [order])
         }
         let log = LogRecord()
         try await MemoryWorker.with(log: log) { worker in
