@@ -46,7 +46,7 @@ package struct Verifier: Sendable {
         }
     }
 
-    /// What a person gives to a verifier.
+    /// A person's input, and the verification that it is for.
     package struct Guess: Sendable {
         let verification: VerificationID
         let tenant: String

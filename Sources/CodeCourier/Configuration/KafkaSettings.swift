@@ -126,7 +126,7 @@ extension KafkaSettings {
 }
 
 extension KafkaSettings {
-    /// What differs from the topics that a worker needs, one sentence each; empty without a difference.
+    /// Differences from the topics that a worker needs, one sentence each.
     ///
     /// A worker starts nevertheless: topics can be made and changed while it runs.
     func topicWarnings() async -> [String] {

@@ -5,7 +5,7 @@ package import Formats
 /// The toll-fraud brake of a policy over past verifications: the reader's judge and the workers' verdicts, at the
 /// times of then.
 ///
-/// What a block refuses is no evidence later, as if it had never been sent.
+/// A message that a block refuses is no evidence later, as if it had never been sent.
 package struct BrakeReplay {
     /// The time before the range that is played so that evidence and blocks are there at its beginning.
     package static let warmUp = Brake.window
@@ -195,7 +195,7 @@ package struct BrakeReplayReport: Sendable, Equatable {
         package fileprivate(set) var blocks: [Block] = []
         package fileprivate(set) var refused = Tally()
 
-        /// Those that would have been refused if the scope were enforced.
+        /// Verifications that would have been refused if the scope were enforced.
         package fileprivate(set) var recorded = Tally()
     }
 

@@ -49,7 +49,7 @@ package protocol BrakeLedger: Sendable {
     func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool
 }
 
-/// What workers look at every two seconds.
+/// The state that workers read every two seconds.
 package struct BrakeStatus: Sendable, Equatable {
     /// A number that is raised by every change of the board.
     package let version: Int64
