@@ -9,7 +9,7 @@ import Testing
 struct BackPressureTests {
     /// The poll interval is shorter than the time for which the tests leave the consumer undrained.
     private static let options = ["max.poll.interval.ms": "6000"]
-    private static let limits = ConsumerLimits(highWater: 50, lowWater: 20)
+    private static let limits = ConsumerLimits(highWater: 50)
 
     @Test(arguments: BrokerKind.available)
     func `a consumer that nobody drains stays in its group, stays small and loses nothing`(
@@ -26,10 +26,10 @@ struct BackPressureTests {
         )
         async let running: Void = consumer.run()
         try await consumer.waitForPartitions(3)
-        // The test needs a pause longer than the poll interval.
+        // The test needs a time longer than the poll interval.
         try await Task.sleep(for: .seconds(9))
         #expect(await consumer.buffer.count <= 50)
-        #expect(await consumer.flow.mode == .paused)
+        #expect(await consumer.isHeld)
         let records = try await consumer.read(3000, maximum: 17)
         await consumer.close()
         try await running
@@ -44,19 +44,19 @@ struct BackPressureTests {
     }
 
     @Test(arguments: BrokerKind.available)
-    func `partitions that were paused are read on after a rebalance`(_ kind: BrokerKind) async throws {
+    func `partitions that were held back are read on after a rebalance`(_ kind: BrokerKind) async throws {
         let broker = try TestBroker(kind)
         let topic = try await broker.makeTopic(partitions: 2)
         let group = uniqueName("group-")
         try await broker.sendNumbers(0..<1000, to: topic, partitions: 2)
         try await broker.withConsumer(group: group, topic: topic, limits: Self.limits) { first in
-            try await eventually("it is paused") { await first.flow.mode == .paused }
+            try await eventually("its buffer stays full") { await first.isHeld }
             let early = try await broker.withConsumer(group: group, topic: topic, limits: Self.limits) { second in
                 try await first.waitForPartitions(1)
-                try await eventually("it is paused") { await first.flow.mode == .paused }
+                try await eventually("its buffer stays full") { await first.isHeld }
                 return try await second.read(500)
             }
-            // The first member owns both partitions again, one of which was paused when it was revoked.
+            // The first member owns both partitions again, one of which was held back when it was revoked.
             try await first.waitForPartitions(2)
             let late = try await first.read(500)
             #expect((early + late).compactMap(\.number).sorted() == Array(0..<1000))
@@ -69,7 +69,7 @@ struct BackPressureTests {
         let topic = try await broker.makeTopic(partitions: 2)
         try await broker.sendNumbers(0..<200, to: topic, partitions: 2)
         try await broker.withConsumer(group: uniqueName("group-"), topic: topic, limits: Self.limits) { consumer in
-            try await eventually("it is paused") { await consumer.flow.mode == .paused }
+            try await eventually("its buffer stays full") { await consumer.isHeld }
             for _ in 0..<2 { try await broker.sendNumbers(0..<300, to: topic, partitions: 2) }
             // A partition's lag is unknown until its first read, and some brokers report the last batch's start as the
             // end.
@@ -83,15 +83,15 @@ struct BackPressureTests {
     }
 
     @Test
-    func `many pauses neither skip nor repeat a record`() async throws {
+    func `many holds neither skip nor repeat a record`() async throws {
         let broker = try TestBroker(.mock)
         let topic = try await broker.makeTopic(partitions: 2)
         try await broker.sendNumbers(0..<400, to: topic, partitions: 2)
-        let limits = ConsumerLimits(highWater: 40, lowWater: 10)
+        let limits = ConsumerLimits(highWater: 40)
         try await broker.withConsumer(group: uniqueName("group-"), topic: topic, limits: limits) { consumer in
             var records: [ConsumerRecord] = []
             while records.count < 400 {
-                if records.count < 350 { try await eventually("it is paused") { await consumer.flow.mode == .paused } }
+                if records.count < 350 { try await eventually("its buffer stays full") { await consumer.isHeld } }
                 records += try await consumer.read(min(35, 400 - records.count), maximum: 35)
             }
             for partition in 0..<2 {

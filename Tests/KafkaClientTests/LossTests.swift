@@ -72,7 +72,7 @@ struct LossTests {
         let topic = try await broker.makeTopic(partitions: 1)
         try await broker.sendNumbers(0..<1, to: topic, partitions: 1)
         let options = ["queued.max.messages.kbytes": "512", "fetch.message.max.bytes": "200000"]
-        let limits = ConsumerLimits(highWater: 2, lowWater: 1, maximumBytes: 100_000)
+        let limits = ConsumerLimits(highWater: 2, maximumBytes: 100_000)
         let group = uniqueName("group-")
         try await broker.withConsumer(group: group, topic: topic, limits: limits, options: options) { consumer in
             let one = try await consumer.nextBatch(maximum: 1)

@@ -8,7 +8,7 @@ import Testing
 struct StateTests {
     @Test
     func `the buffer is full by count and by bytes and gives records in order`() {
-        var buffer = RecordBuffer(limits: ConsumerLimits(highWater: 4, lowWater: 2, maximumBytes: 10_000))
+        var buffer = RecordBuffer(limits: ConsumerLimits(highWater: 4, maximumBytes: 10_000))
         for offset in 0..<4 {
             #expect(!buffer.isFull)
             buffer.append(record(Int64(offset)))
@@ -16,9 +16,8 @@ struct StateTests {
         #expect(buffer.isFull)
         #expect(buffer.firstRecords.mapValues(\.offset) == [TopicPartition(topic: "t", partition: 0): 0])
         #expect(buffer.take(1).map(\.offset) == [0])
-        #expect(!buffer.isFull && !buffer.hasRoom)
+        #expect(!buffer.isFull)
         #expect(buffer.take(1).map(\.offset) == [1])
-        #expect(buffer.hasRoom)
         buffer.append(record(4, size: 20_000))
         #expect(buffer.isFull)
         #expect(buffer.take(9).map(\.offset) == [2, 3, 4])
@@ -38,25 +37,8 @@ struct StateTests {
 
     @Test
     func `limits are made consistent`() {
-        let limits = ConsumerLimits(highWater: 0, lowWater: 7, maximumBytes: -1)
-        #expect((limits.highWater, limits.lowWater, limits.maximumBytes) == (1, 0, 1))
-    }
-
-    @Test
-    func `reading holds before it pauses and goes on when there is room`() {
-        var flow = FlowControl()
-        let start = ContinuousClock.now
-        #expect(flow.update(isFull: false, hasRoom: true, now: start) == .nothing)
-        #expect(flow.update(isFull: true, hasRoom: false, now: start) == .nothing)
-        #expect(flow.mode == .holding(since: start))
-        #expect(flow.update(isFull: true, hasRoom: false, now: start + .milliseconds(100)) == .nothing)
-        #expect(flow.update(isFull: false, hasRoom: true, now: start + .milliseconds(200)) == .nothing)
-        #expect(flow.mode == .flowing)
-        #expect(flow.update(isFull: true, hasRoom: false, now: start) == .nothing)
-        #expect(flow.update(isFull: false, hasRoom: false, now: start + FlowControl.maxWait) == .pause)
-        #expect(flow.update(isFull: true, hasRoom: false, now: start + .seconds(9)) == .nothing)
-        #expect(flow.update(isFull: false, hasRoom: true, now: start + .seconds(9)) == .resume)
-        #expect(flow.mode == .flowing)
+        let limits = ConsumerLimits(highWater: 0, maximumBytes: -1)
+        #expect((limits.highWater, limits.maximumBytes) == (1, 1))
     }
 
     @Test

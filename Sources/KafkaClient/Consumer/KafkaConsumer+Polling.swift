@@ -3,45 +3,38 @@
 extension KafkaConsumer {
     /// Handles the available events, or waits for one.
     ///
-    /// Records are read one at a time, so that the client's position is exactly after the last one in the buffer: the
-    /// batch calls of librdkafka below 2.1 skip records after a pause.
+    /// Records, other events and answers to commits have a queue each, and only one of them wakes the thread: the
+    /// others are checked between short waits, soon while a commit is open.
     func pollEvents(after start: Int, limit: Duration) {
-        if drainEvents() > 0 { return }
         let deadline = ContinuousClock.now + limit
-        // The drain has consumed the wake-up of this call itself; a later one ends the poll.
-        while !loop.wakeups.hasOthers(since: start) {
-            let remaining = ContinuousClock.now.duration(to: deadline)
+        // The first round has consumed the wake-up of this call itself; a later one ends the poll.
+        while drainEvents() == 0, !serveReplies(), !loop.wakeups.hasOthers(since: start) {
+            let remaining = ContinuousClock.now.duration(to: min(deadline, revocation?.deadline ?? deadline))
             guard remaining > .zero else { return }
-            // Commit answers arrive in another queue, which cannot wake this poll: check it often while one is due.
-            let isAnswerDue = !commits.isEmpty || revocation != nil
-            if let event = handle?.poll(isAnswerDue ? min(remaining, .milliseconds(1)) : remaining) {
+            let wait = min(remaining, commits.isEmpty ? Self.checkInterval : .milliseconds(1))
+            if let event = isReading ? handle?.pollRecord(wait) : handle?.poll(wait) {
                 handleEvent(event)
                 drainEvents()
                 return
             }
-            guard isAnswerDue else {
-                return
-            }
-            if serveReplies() { return }
-            if let revocation, revocation.deadline <= .now { return }
         }
-    }
-
-    /// Waits for an answer to a commit, or for a call, without reading records.
-    func waitForReplies(after start: Int) {
-        if serveReplies() || loop.wakeups.hasOthers(since: start) { return }
-        if let event = handle?.pollReply(.milliseconds(100)) { handleReply(event) }
     }
 
     /// Handles events until none is left, the buffer is full or 500 are handled; returns their number.
     @discardableResult
     private func drainEvents() -> Int {
         var count = 0
-        while count < 500, !(buffer.isFull && flow.mode == .flowing), let event = handle?.poll(.zero) {
+        while count < 500, let event = handle?.poll(.zero) ?? (isReading ? handle?.pollRecord(.zero) : nil) {
             handleEvent(event)
             count += 1
         }
         return count
+    }
+
+    /// True unless the buffer is full, or the records belong to the next owner.
+    private var isReading: Bool {
+        guard case .running = life.phase else { return false }
+        return !buffer.isFull && revocation == nil
     }
 
     private func handleEvent(_ event: borrowing ClientEvent) {
@@ -57,8 +50,6 @@ extension KafkaConsumer {
 
     private func handleRecord(_ event: borrowing ClientEvent) {
         event.forEachMessage { message in
-            // During a revocation the records belong to the next owner.
-            guard revocation == nil, case .running = life.phase else { return }
             if let record = message.record(&buffer.topicNames) {
                 buffer.append(record)
                 let partition = TopicPartition(topic: record.topic, partition: record.partition)
@@ -83,32 +74,18 @@ extension KafkaConsumer {
 
     /// Shows the watchers from which brokers the partitions are read.
     ///
-    /// While reading is paused no leader is needed, and an outage of all brokers is reported elsewhere.
+    /// While the buffer stays full no leader is needed, and an outage of all brokers is reported elsewhere.
     private func handleStatistics(_ event: borrowing ClientEvent) {
-        guard flow.mode != .paused, watches.brokers.areReachable, revocation == nil else { return }
+        guard !isHeld, watches.brokers.areReachable, revocation == nil else { return }
         guard let statistics = event.statistics.flatMap(ClientStatistics.init) else { return }
         see(.statistics(statistics, of: assignment.partitions))
     }
 
-    /// Pauses or resumes partitions by the state of the buffer.
-    func controlFlow() {
-        guard revocation == nil, !assignment.partitions.isEmpty else { return }
-        switch flow.update(isFull: buffer.isFull, hasRoom: buffer.hasRoom, now: .now) {
-        case .nothing: break
-        case .pause:
-            do { try handle?.pause(assignment.partitions) } catch { notify(.error(error)) }
-        case .resume: resume()
-        }
+    /// True when the buffer has stayed full for so long that the client may have stopped fetching.
+    var isHeld: Bool {
+        fullSince.map { $0.duration(to: .now) >= .milliseconds(500) } ?? false
     }
 
-    /// Drops the buffered records, for which partitions may be paused.
-    func clearBuffer() {
-        buffer.removeAll()
-        if flow.mode == .paused { resume() }
-        flow.reset()
-    }
-
-    private func resume() {
-        do { try handle?.resume(assignment.partitions) } catch { notify(.error(error)) }
-    }
+    /// Interval of the checks of queues that do not wake the thread.
+    private static let checkInterval = Duration.milliseconds(20)
 }

@@ -9,7 +9,7 @@ extension KafkaConsumer {
         }
         let isRevocation = event.code == .revokePartitions
         if !isRevocation, let error = event.error { notify(.error(error)) }
-        clearBuffer()
+        buffer.removeAll()
         if handle?.isAssignmentLost ?? true {
             release(notice: .lost(partitions))
         } else if isRevocation, assignment.hasUnsettledBatches {
@@ -32,9 +32,9 @@ extension KafkaConsumer {
     private func assign(_ partitions: [TopicPartition]) {
         assignment.assign(partitions)
         buffer.removeAll()
-        flow.reset()
         see(.assigned(committed: (try? handle?.committedOffsets(of: partitions, within: Self.questionLimit)) ?? [:]))
         do {
+            handle?.separateRecords(of: partitions)
             try handle?.assign(partitions)
             notify(.assigned(partitions))
             see(.joined)

@@ -38,13 +38,9 @@ extension KafkaConsumer {
         case .running:
             serveReplies()
             finishRevocation()
-            controlFlow()
-            if case .holding = flow.mode {
-                waitForReplies(after: start)
-            } else {
-                pollEvents(after: start, limit: Self.idleLimit)
-            }
+            pollEvents(after: start, limit: Self.idleLimit)
             deliver()
+            fullSince = buffer.isFull ? fullSince ?? .now : nil
             checkWatches()
             return true
         case .closing(let deadline):

@@ -67,10 +67,11 @@ extension KafkaConsumer {
         notify(.topicRecreated(topic: topic))
         let partitions = assignment.partitions
         guard !partitions.isEmpty, revocation == nil else { return }
-        clearBuffer()
+        buffer.removeAll()
         assignment.assign(partitions)
         see(.restarted)
         do {
+            handle?.separateRecords(of: partitions)
             try handle?.assign(partitions.map { ($0, Int64(RD_KAFKA_OFFSET_BEGINNING)) })
             // A commit for the old topic may have been stored after the new one was created: overwrite it.
             lastCall += 1
@@ -98,15 +99,15 @@ extension KafkaConsumer {
     /// The lag of each owned partition: the distance from the handed-out records to the partition's end.
     ///
     /// The end is the high watermark, so records behind an open transaction count. Once a partition was read to its
-    /// end, the position is past transaction markers and aborted records. While reading is paused, brokers are queried,
-    /// since no fetch reports the end then. A partition with an unknown position or end is left out.
+    /// end, the position is past transaction markers and aborted records. While the buffer stays full, brokers are queried,
+    /// since no fetch may report the end then. A partition with an unknown position or end is left out.
     package func lag() -> [PartitionLag] {
         let unread = buffer.firstRecords
         let end = ContinuousClock.now + Self.questionLimit
         return assignment.partitions.compactMap { partition in
             var last = handle?.cachedEnd(of: partition)
             let left = end - .now
-            if flow.mode == .paused, left > .zero, let asked = try? handle?.bounds(of: partition, within: left) {
+            if isHeld, left > .zero, let asked = try? handle?.bounds(of: partition, within: left) {
                 last = max(asked.upperBound, last ?? 0)
             }
             let first = unread[partition]

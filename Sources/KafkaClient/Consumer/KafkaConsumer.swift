@@ -3,8 +3,8 @@
 /// A member of a consumer group.
 ///
 /// `run()` polls on the consumer's own thread for as long as the consumer exists, independently of the rest of the
-/// program, which keeps the member in its group. Records wait in a bounded buffer; when it stays full the partitions
-/// are paused, and polling continues. The assignor is eager (`range`): below librdkafka 2.10 a commit during a
+/// program, which keeps the member in its group. Records wait in a bounded buffer; while it is full they stay in the
+/// client, and other events are handled. The assignor is eager (`range`): below librdkafka 2.10 a commit during a
 /// cooperative rebalance loses the assignment.
 package actor KafkaConsumer: PollingClient {
     struct Waiter {
@@ -45,7 +45,9 @@ package actor KafkaConsumer: PollingClient {
     /// True when leaving the group has begun.
     var isLeaving = false
     var buffer: RecordBuffer
-    var flow = FlowControl()
+
+    /// The time since which the buffer is full.
+    var fullSince: ContinuousClock.Instant?
     var assignment = Assignment()
     var revocation: Revocation?
     var watches: Watches

@@ -8,14 +8,12 @@ import Synchronization
 // SAFETY: whoever makes one gives the pointers away; only the new thread touches them, once, in `perform`.
 @safe final class ClientDestruction {
     private let client: OpaquePointer
-    private let events: OpaquePointer
-    private let replies: OpaquePointer
+    private let queues: [OpaquePointer]
     private let isDone = Atomic<Bool>(false)
 
-    init(client: OpaquePointer, events: OpaquePointer, replies: OpaquePointer) {
+    init(client: OpaquePointer, queues: [OpaquePointer]) {
         unsafe self.client = client
-        unsafe self.events = events
-        unsafe self.replies = replies
+        unsafe self.queues = queues
     }
 
     /// Starts without waiting.
@@ -56,8 +54,7 @@ import Synchronization
     }
 
     private func perform() {
-        unsafe rd_kafka_queue_destroy(events)
-        unsafe rd_kafka_queue_destroy(replies)
+        for index in unsafe queues.indices { unsafe rd_kafka_queue_destroy(queues[index]) }
         unsafe rd_kafka_destroy_flags(client, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
         isDone.store(true, ordering: .releasing)
     }

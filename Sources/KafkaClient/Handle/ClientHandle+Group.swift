@@ -28,15 +28,17 @@ extension ClientHandle {
     /// True while a revocation that the group forced is unanswered.
     var isAssignmentLost: Bool { unsafe rd_kafka_assignment_lost(client) != 0 }
 
-    func pause(_ partitions: [TopicPartition]) throws(KafkaError) {
-        let list = try PartitionList(partitions)
-        try check(unsafe rd_kafka_pause_partitions(client, list.list))
-    }
-
-    /// Resumes paused partitions; librdkafka below 2.4 rereads old records of a partition that is not paused.
-    func resume(_ partitions: [TopicPartition]) throws(KafkaError) {
-        let list = try PartitionList(partitions)
-        try check(unsafe rd_kafka_resume_partitions(client, list.list))
+    /// Puts the records of partitions into `records`; call it before `assign`.
+    ///
+    /// A busy program leaves records in their queue, where the client's own limit stops fetching, and still gets other
+    /// events. Pausing the partitions instead would drop the prefetched records, which are then fetched again.
+    func separateRecords(of partitions: [TopicPartition]) {
+        for partition in partitions {
+            let queue = unsafe rd_kafka_queue_get_partition(client, partition.topic, partition.partition)
+            guard let queue = unsafe queue else { continue }
+            unsafe rd_kafka_queue_forward(queue, records)
+            unsafe rd_kafka_queue_destroy(queue)
+        }
     }
 
     /// Fetches a partition again from an offset, so that its end is reported again; does not wait for the answer.

@@ -14,10 +14,13 @@ import CLibrdkafka
 
     package let client: OpaquePointer
 
-    /// Records, rebalances and errors of a consumer; delivery reports and errors of a producer.
+    /// Rebalances and errors of a consumer; delivery reports and errors of a producer.
     private let events: OpaquePointer
 
-    /// Answers to commits, in a queue of their own: in `events` they would wait behind all prefetched records.
+    /// Records of partitions that `separateRecords(of:)` was called for.
+    let records: OpaquePointer
+
+    /// Answers to commits and to administrative requests.
     package let replies: OpaquePointer
 
     package init(_ kind: Kind, settings: [String: String]) throws(KafkaError) {
@@ -36,16 +39,23 @@ import CLibrdkafka
         let client = unsafe try options.makeClient(type, names: Array(settings.keys))
         if kind == .consumer { unsafe rd_kafka_poll_set_consumer(client) }
         let events = unsafe kind == .consumer ? rd_kafka_queue_get_consumer(client) : rd_kafka_queue_get_main(client)
-        guard let events = unsafe events, let replies = unsafe rd_kafka_queue_new(client) else {
+        guard let events = unsafe events, let records = unsafe rd_kafka_queue_new(client),
+            let replies = unsafe rd_kafka_queue_new(client)
+        else {
             unsafe rd_kafka_destroy(client)
             throw KafkaError(.failure)
         }
-        unsafe (self.client, self.events, self.replies) = (client, events, replies)
+        unsafe (self.client, self.events, self.records, self.replies) = (client, events, records, replies)
     }
 
     /// The next event, after a wait of at most `limit`; nil also after a wake-up.
     package func poll(_ limit: Duration) -> ClientEvent? {
         unsafe ClientEvent(adopting: rd_kafka_queue_poll(events, limit.milliseconds))
+    }
+
+    /// The next record, or another event of a partition whose records are separate.
+    package func pollRecord(_ limit: Duration) -> ClientEvent? {
+        unsafe ClientEvent(adopting: rd_kafka_queue_poll(records, limit.milliseconds))
     }
 
     /// The next answer to a commit.
@@ -55,7 +65,7 @@ import CLibrdkafka
 
     /// Makes the closure that ends a blocking poll; detach it before the handle is destroyed.
     func interrupt(_ wakeups: WakeCounter) -> @Sendable () -> Void {
-        let queues = unsafe QueuePair(events: events, replies: replies)
+        let queues = unsafe Queues(events: events, records: records, replies: replies)
         return {
             wakeups.add()
             queues.wake()
@@ -71,25 +81,27 @@ import CLibrdkafka
 
     /// Destroys the client; false when the library was not done in time and continues in the background.
     package consuming func close(within limit: Duration) -> Bool {
-        let destruction = unsafe ClientDestruction(client: client, events: events, replies: replies)
+        let destruction = unsafe ClientDestruction(client: client, queues: [events, records, replies])
         discard self
         return destruction.run(within: limit)
     }
 
     deinit {
-        unsafe ClientDestruction(client: client, events: events, replies: replies).start()
+        unsafe ClientDestruction(client: client, queues: [events, records, replies]).start()
     }
 }
 
-/// The two queues of a handle, for the threads that wake it.
+/// The queues of a handle, for the threads that wake it.
 // SAFETY: the library's queues may be yielded from any thread; the executor's interrupt, which alone holds this value,
 // is detached before the queues are released.
-@safe private struct QueuePair: @unchecked Sendable {
+@safe private struct Queues: @unchecked Sendable {
     let events: OpaquePointer
+    let records: OpaquePointer
     let replies: OpaquePointer
 
     func wake() {
         unsafe rd_kafka_queue_yield(events)
+        unsafe rd_kafka_queue_yield(records)
         unsafe rd_kafka_queue_yield(replies)
     }
 }
