@@ -85,18 +85,21 @@ package struct BrakeDesk: Sendable {
         _ action: BrakeOverride.Action,
         on target: BrakeTarget,
         lasting: Duration,
+        maximum: Int64? = nil,
         reason: String
     ) async throws -> Timestamp {
         let statement = Statement(
             """
-            INSERT INTO courier.brake_override AS o (tenant, scope, key, action, until, reason)
-            VALUES ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5::float8), $6)
+            INSERT INTO courier.brake_override AS o (tenant, scope, key, action, until, reason, maximum)
+            VALUES ($1, $2, $3, $4, clock_timestamp() + make_interval(secs => $5::float8), $6, $7)
             ON CONFLICT (tenant, scope, key) DO UPDATE
-            SET action = EXCLUDED.action, until = EXCLUDED.until, maximum = NULL, reason = EXCLUDED.reason
+            SET action = EXCLUDED.action, until = EXCLUDED.until, maximum = EXCLUDED.maximum,
+                reason = EXCLUDED.reason
             RETURNING o.until
             """,
             target.parameters + [
                 .text(action.rawValue), .double(Double(lasting.microseconds) / 1e6), .text(reason),
+                .int64(maximum),
             ]
         )
         return try await pool.withTransaction { transaction in
@@ -156,7 +159,8 @@ package struct BrakeDesk: Sendable {
     private static func readOrders(_ tenant: String?) -> Statement {
         Statement(
             """
-            SELECT o.tenant, o.scope, o.key, o.action, o.until, o.maximum, o.reason, o.created_at, o.created_by
+            SELECT o.tenant, o.scope, o.key, o.action, o.until, o.maximum, o.used, o.reason, o.created_at,
+                o.created_by
             FROM courier.brake_override o
             WHERE ($1::text IS NULL OR o.tenant = $1) AND o.until > clock_timestamp()
             ORDER BY o.tenant, o.action, o.scope, o.until, o.key
@@ -221,10 +225,11 @@ extension BrakeDesk.Order {
             action: action,
             until: Timestamp(microseconds: try row.timestamp(4)),
             maximum: try row.optionalInt64(5),
-            reason: try row.text(6)
+            used: try row.int64(6),
+            reason: try row.text(7)
         )
-        createdAt = Timestamp(microseconds: try row.timestamp(7))
-        createdBy = try row.text(8)
+        createdAt = Timestamp(microseconds: try row.timestamp(8))
+        createdBy = try row.text(9)
     }
 }
 

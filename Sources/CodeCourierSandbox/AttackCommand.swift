@@ -18,16 +18,17 @@ struct AttackCommand: AsyncParsableCommand {
               code-courier sandbox attack --kind prefix --rate 10 --for 300
 
             prefix: 100 numbers of the US that differ in the last two digits, each from
-            another address. ip: 5,000 numbers all over the US from one address. spread:
-            the same, each from another address. Then the first number comes again. What
-            to look at meanwhile:
+            another address. range: five numbers of Germany in four prefixes of one range,
+            for each of six purposes. ip: 5,000 numbers all over the US from one address.
+            spread: the same, each from another address. Then the first number comes
+            again. What to look at meanwhile:
 
               code-courier brake list --config courier.yaml
               code-courier budget status --config courier.yaml
             """
     )
 
-    @Option(help: "prefix, ip or spread.")
+    @Option(help: "prefix, range, ip or spread.")
     var kind = AttackPlan.Kind.prefix
 
     @Option(help: "Requests a second, 1 to 100.")

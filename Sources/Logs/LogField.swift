@@ -60,6 +60,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case period
     case mode
     case sends
+    case maximum
     case records
     case sessions
 

@@ -74,7 +74,8 @@ extension LoggedEvent {
             postgresUnrecordable, postgresSessionsEnded, receiptsWaiting, intakeWaiting,
             maintenanceOverdue, recordGivenUp, dispatchMarkFailed, sweepTakenOver,
             publishFailed, publishRefused, publishRecovered,
-            brakeReader, brakeTripped, brakeHalfOpen, brakeEnded, brakeAsleep, brakeOverridden, conversionLow,
+            brakeReader, brakeTripped, brakeHalfOpen, brakeEnded, brakeAsleep, brakeOverridden, brakeLaunchOver,
+            conversionLow,
             budgetWarned, budgetReserved, budgetExhausted, budgetKept,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 

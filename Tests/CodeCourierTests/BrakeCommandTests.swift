@@ -141,6 +141,28 @@ import Verification
         #expect(empty.lines == ["no blocks", "", "no orders"])
     }
 
+    @Test func `a launch shows how many messages it has used of its maximum`() {
+        let until = (Timestamp.test + .seconds(600)).rfc3339
+        func order(_ used: Int64) -> BrakeDesk.Order {
+            let order = BrakeOverride(
+                tenant: "default",
+                scope: .region,
+                key: BrakeKey(region: "BR").value,
+                action: .launch,
+                until: .test + .seconds(600),
+                maximum: 20_000,
+                used: used,
+                reason: "TV"
+            )
+            return BrakeDesk.Order(order: order, createdAt: .test, createdBy: "ops")
+        }
+        for (used, text) in [(Int64(1234), "1,234 of 20,000 messages"), (20_012, "over: 20,012 of 20,000 messages")] {
+            let output = BrakeListOutput(state: BrakeDesk.State(now: .test, blocks: [], orders: [order(used)]))
+            #expect(output.lines.last == "  launch region BR of default until \(until), \(text), by ops: TV")
+            #expect(String(decoding: output.json, as: UTF8.self).contains(#""maximum":20000,"used":\#(used),"#))
+        }
+    }
+
     // MARK: replay
 
     private func replayed() -> BrakeReplayOutput {
@@ -209,7 +231,7 @@ import Verification
         ("block --phone - --scope phone --for 1h --reason x", "--scope phone is for allow"),
         ("allow --ip 192.0.2.1 --for 1h --reason ", "--reason"), ("allow --ip 192.0.2.1 --for 0h --reason x", "0h"),
         ("allow --ip 192.0.2.1 --for 9000h --reason x", "9000h"), ("replay --since yesterday", "--since"),
-        ("launch --for 48h --reason x", "<region>"),
+        ("launch --for 48h --reason x", "<region>"), ("launch BR --for 48h --maximum 0 --reason x", "--maximum"),
     ])
     func `options that name no scope or span are refused`(call: String, words: String) throws {
         let arguments = call.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
@@ -220,7 +242,8 @@ import Verification
     @Test(arguments: [
         "list --json", "lift --region BR", "lift --key 01234567 --scope prefix",
         "allow --phone - --scope phone --for 30d --reason tester", "block --ip 192.0.2.1 --for 90m --reason attack",
-        "launch BR --for 48h --reason launch --tenant shop", "explain --phone - --ip 192.0.2.1 --app-verified",
+        "launch BR --for 48h --reason launch --tenant shop --maximum 20000",
+        "explain --phone - --ip 192.0.2.1 --app-verified",
         "replay", "replay --policy next.yaml --since 2026-11-24 --until 12h --tenant shop --enforce --json",
     ])
     func `options that name one are taken`(call: String) throws {

@@ -55,6 +55,37 @@ struct PolicyCheckTests {
         #expect(!lines.contains("switched off"))
     }
 
+    @Test func `a brake that enforces with too few approvals in the last day is warned of`() {
+        var count = ConversionCounts.Count(verifications: 1000, approved: 0, sends: 1000, within: [0, 0, 0, 0, 0, 0])
+        func line(_ approved: Int, _ change: (inout BrakePolicy) -> Void) -> String? {
+            count.approved = approved
+            let group = ConversionCounts.Group(
+                hour: (.test - .seconds(7200)).hour,
+                tenant: "default",
+                region: "DE",
+                provider: "",
+                isConfirmed: false
+            )
+            let days = ["default": ConversionHistory(ConversionCounts([group: count]), at: .test)]
+            let policy = Policy.test { change(&$0.brake) }
+            let lines = PolicySummary(policy: policy, now: .test, days: days).lines(file: "policy.yaml")
+            return lines.first { $0.hasPrefix("  default") }?.split(separator: " ").joined(separator: " ")
+        }
+        let enforced = "ip, prefix, range, region refuse"
+        let warning = "WARNING: \(enforced) nobody below 200 and a tenth of all approved by check_code"
+        #expect(line(0) { $0.mode = .enforce } == "default 1,000 0 \(warning)")
+        #expect(line(199) { $0.mode = .enforce } == "default 1,000 199 \(warning)")
+        #expect(line(200) { $0.mode = .enforce } == "default 1,000 200 \(enforced)")
+        #expect(line(0) { $0.scopes[.ip] = .enforce }?.contains("WARNING: ip refuse nobody") == true)
+        #expect(line(0) { _ in } == "default 1,000 0 the policy enforces nothing")
+    }
+
+    @Test func `a sensitivity is told with what it changes`() {
+        let policy = Policy.test { $0.brake.rules.sensitivity = 2 }
+        let lines = PolicySummary(policy: policy, now: .test).lines(file: "policy.yaml")
+        #expect(lines.contains { $0.contains("10 of one ip, 8 of one prefix") && $0.hasSuffix("; sensitivity 2.0") })
+    }
+
     @Test func `what an attack takes before it is stopped is told, in messages and money`() {
         let plain = Policy.test { tenant in
             tenant.routes = Routes(fallback: ["main"])

@@ -148,6 +148,16 @@ private final class MortalLedger: BrakeLedger {
         return try await ledger.store(blocks, by: reader)
     }
 
+    func launches() async throws -> [BrakeLaunch] {
+        try live()
+        return try await ledger.launches()
+    }
+
+    func store(_ launches: [BrakeLaunch], by reader: UUIDValue) async throws -> Bool {
+        try live()
+        return try await ledger.store(launches, by: reader)
+    }
+
     func conversionHours(since: Timestamp) async throws -> ConversionCounts {
         try live()
         return try await ledger.conversionHours(since: since)

@@ -15,6 +15,9 @@ struct GroupTests {
         try await broker.withConsumer(group: group, topic: topic) { survivor in
             try await broker.withConsumer(group: group, topic: topic) { leaver in
                 try await survivor.waitForPartitions(2)
+                for member in [leaver, survivor] {
+                    try await eventually("each owns half") { await member.ownedShare() == 0.5 }
+                }
                 try await broker.sendNumbers(0..<200, to: topic, partitions: 4)
                 let records = try await readTogether([leaver, survivor], 200)
                 #expect(records.compactMap(\.number).sorted() == Array(0..<200))

@@ -18,6 +18,7 @@ import Testing
         let requestId: String
         let tenant: String
         let purpose: String
+        let subject: String?
         let recipient: Recipient
         let client: Client
     }
@@ -32,7 +33,7 @@ import Testing
         }
     }
 
-    @Test(arguments: AttackPlan.Kind.allCases)
+    @Test(arguments: [AttackPlan.Kind.prefix, .ip, .spread])
     func `every number is kept for fiction and new, until all were used`(kind: AttackPlan.Kind) throws {
         let count = kind == .prefix ? 100 : 5000
         let requests = try Self.requests(kind, count)
@@ -40,8 +41,21 @@ import Testing
         let fiction = kind == .prefix ? /\+120155501\d{2}/ : /\+1[2-9]\d{2}55501\d{2}/
         #expect(numbers.allSatisfy { $0.wholeMatch(of: fiction) != nil })
         #expect(Set(numbers).count == count)
+        // Test numbers would make the providers fail for everybody.
+        #expect(!numbers.contains { $0.hasPrefix("+12025550") })
         #expect(Set(requests.map(\.requestId)).count == count)
         #expect(requests.allSatisfy { $0.tenant == #"a"b"# && $0.purpose == "sign_in" })
+    }
+
+    @Test func `a range has too few verifications in each prefix to trip one, and enough in all`() throws {
+        let requests = try Self.requests(.range, 30)
+        let people = Set(requests.map { "\($0.recipient.phoneNumber) \($0.purpose)" })
+        #expect(people.count == 30)
+        let numbers = requests.map(\.recipient.phoneNumber)
+        #expect(Set(numbers.map { $0.dropLast(6) }) == ["+491729"])
+        let prefixes = Dictionary(grouping: numbers) { $0.dropLast(4) }.mapValues(\.count)
+        #expect(prefixes.count == 4 && prefixes.values.allSatisfy { $0 < 15 })
+        #expect(requests.allSatisfy { $0.subject?.hasPrefix("attack-") == true })
     }
 
     @Test(arguments: AttackPlan.Kind.allCases)

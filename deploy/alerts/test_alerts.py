@@ -73,6 +73,12 @@ def night(**changes):
     return [samples.worker_stats(second, **calm, **(changes if second == 300 else {})) for second in range(0, 600, 10)]
 
 
+def week(*amounts):
+    """One heartbeat at noon of each day, the last of them today, with the money spent."""
+    return [samples.worker_stats(-86_400 * day, spend={"USD": {"amount": amount}} if amount else {})
+            for day, amount in zip(range(len(amounts) - 1, -1, -1), amounts)]
+
+
 # A backup whose pause is over and that no message has asked since.
 IDLE = {"providers__backup__breaker": "half_open"}
 
@@ -102,6 +108,9 @@ CASES = {
                      CALM + [samples.line(605, "budget.kept", "warning", error="connection")]),
     "BudgetExhausted": (CALM + [samples.line(605, "budget.exhausted", "error", tenant="default", budget="all-day")],
                         CALM + [samples.line(605, "budget.warned", "warning", tenant="default", budget="all-day", percent=95)]),
+    # The quiet days are a weekend, and a median knows them for what they are.
+    "SpendSpike": (week("20.00", "21.50", "19.00", "18.00", "4.00", "3.00", "22.00", "66.5"),
+                   week("20.00", "21.50", "19.00", "18.00", "4.00", "3.00", "2.00", "53")),
     "BrakeTripped": (during(brake__blocked=1), during(brake__half_open=3, brake__recorded=20)),
     "BrakeReaderBehind": (during(brake__reader_lag_ms=95_000), beats(5) + beats(1, begin=5, brake__reader_lag_ms=95_000) + beats(14, begin=6)),
     "ConversionLow": (CALM + [samples.line(605, "conversion.low", "warning", tenant="default", region="GB", expected=40, observed=3)],

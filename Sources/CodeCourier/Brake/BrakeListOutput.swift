@@ -74,7 +74,11 @@ extension BrakeDesk.Order {
     /// The order in one line.
     var text: String {
         let place = "\(order.scope.rawValue) \(order.scope.text(of: order.key))"
-        return "\(order.action.rawValue) \(place) of \(order.tenant) until \(order.until.rfc3339), "
+        let used = order.maximum.map { maximum in
+            let count = "\(Int(order.used).grouped) of \(Int(maximum).grouped) messages"
+            return order.isUsedUp ? ", over: \(count)" : ", \(count)"
+        }
+        return "\(order.action.rawValue) \(place) of \(order.tenant) until \(order.until.rfc3339)\(used ?? ""), "
             + "by \(createdBy.printable): \(order.reason.printable)"
     }
 
@@ -84,6 +88,10 @@ extension BrakeDesk.Order {
         writer.member("key", order.scope.text(of: order.key))
         writer.member("action", order.action.rawValue)
         writer.member("until", order.until.rfc3339)
+        if let maximum = order.maximum {
+            writer.member("maximum", Int(maximum))
+            writer.member("used", Int(order.used))
+        }
         writer.member("reason", order.reason)
         writer.member("createdAt", createdAt.rfc3339)
         writer.member("createdBy", createdBy)

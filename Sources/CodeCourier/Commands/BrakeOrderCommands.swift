@@ -95,10 +95,22 @@ struct BrakeOrderOptions: ParsableArguments {
         }
     }
 
-    func place(_ action: BrakeOverride.Action, on target: BrakeTarget, at desk: BrakeDesk) async throws {
-        let until = try await desk.place(action, on: target, lasting: span.duration, reason: reason)
+    func place(
+        _ action: BrakeOverride.Action,
+        on target: BrakeTarget,
+        maximum: Int64? = nil,
+        at desk: BrakeDesk
+    ) async throws {
+        let until = try await desk.place(
+            action,
+            on: target,
+            lasting: span.duration,
+            maximum: maximum,
+            reason: reason
+        )
         let scope = "\(target.scope.rawValue) \(target.scope.text(of: target.key))"
-        printOutput(["\(action.rawValue) \(scope) of tenant \(target.tenant) until \(until.rfc3339)"])
+        let end = maximum.map { " or \(Int($0).grouped) messages to people who are not confirmed" } ?? ""
+        printOutput(["\(action.rawValue) \(scope) of tenant \(target.tenant) until \(until.rfc3339)\(end)"])
     }
 }
 
@@ -160,9 +172,12 @@ struct BrakeLaunchCommand: AsyncParsableCommand {
         abstract: "Announces new people in a region: its blocks only record for a time.",
         discussion: """
             Blocks of the region and of its ranges only record, since nobody knows how many
-            of the new people approve. Those of prefixes and IP addresses still refuse.
+            of the new people approve. Those of prefixes and IP addresses still refuse. An
+            attack would hide in a launch: it is over after --maximum messages to people
+            who are not confirmed, as many as you expect and some.
 
-              code-courier brake launch BR --config courier.yaml --for 48h --reason "TV"
+              code-courier brake launch BR --config courier.yaml --for 48h \\
+                --maximum 20000 --reason "TV"
             """
     )
 
@@ -174,12 +189,19 @@ struct BrakeLaunchCommand: AsyncParsableCommand {
     @Option(help: "The tenant.")
     var tenant = "default"
 
+    @Option(help: "The messages to unconfirmed people after which it is over; default: none.")
+    var maximum: Int64?
+
     @OptionGroup var order: BrakeOrderOptions
+
+    func validate() throws {
+        if let maximum, maximum < 1 { throw ValidationError("--maximum must be at least 1") }
+    }
 
     func run() async throws {
         let key = BrakeKey(region: try BrakeArgument.region(region).code).value
         let target = BrakeTarget(tenant: tenant, scope: .region, key: key)
-        try await database.withBrake { try await order.place(.launch, on: target, at: $0) }
+        try await database.withBrake { try await order.place(.launch, on: target, maximum: maximum, at: $0) }
     }
 }
 
@@ -233,9 +255,7 @@ enum BrakeArgument {
 extension BrakeOverride.Scope {
     /// A key for people: a region's name, otherwise the first digits of the hash.
     func text(of key: Int64) -> String {
-        guard self == .region else { return String(key.hexDigits.prefix(8)) }
-        let bytes = withUnsafeBytes(of: key.bigEndian) { Array($0.drop { $0 == 0 }) }
-        return String(decoding: bytes, as: UTF8.self).printable
+        self == .region ? BrakeKey(.region, key).regionName.printable : String(key.hexDigits.prefix(8))
     }
 }
 

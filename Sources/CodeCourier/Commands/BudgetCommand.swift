@@ -47,7 +47,7 @@ struct BudgetStatusCommand: AsyncParsableCommand {
             what is not comes back within seconds, and a worker that died keeps its part
             until the window has moved on. A budget appears with its first message. It
             lasts until the time shown if money is used as in the last two steps of the
-            window, 5 minutes each or an hour.
+            window, 5 minutes each or an hour, and as the hours of the day usually differ.
 
               code-courier budget status --config courier.yaml
               code-courier budget status --config courier.yaml --tenant shop --json
@@ -200,7 +200,7 @@ struct BudgetStatusOutput {
 extension BudgetDesk.State {
     fileprivate var percent: Int { Int(Double(used.micros) / Double(amountInForce.micros) * 100) }
 
-    /// The time until which it lasts at the present rate.
+    /// The time until which it lasts.
     fileprivate var end: String {
         if used >= amountInForce { return "now" }
         return forecast.exhaustedAt?.rfc3339 ?? (period == Budget.Period.month.rawValue ? "month's end" : "any time")

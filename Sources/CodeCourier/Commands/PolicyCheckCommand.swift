@@ -27,6 +27,9 @@ struct PolicyCheckCommand: AsyncParsableCommand {
 
               code-courier policy check next.yaml --config courier.yaml --leased
 
+            With --approvals it says how many codes each tenant's verifier has approved in
+            the last day, without which a brake in enforce only records.
+
             Next: code-courier policy explain, code-courier policy simulate.
             """
     )
@@ -35,6 +38,9 @@ struct PolicyCheckCommand: AsyncParsableCommand {
     var file: String
 
     @OptionGroup var database: LeasedMoneyOptions
+
+    @Flag(help: "Read from the database how many codes were approved in a day.")
+    var approvals = false
 
     func run() async throws {
         let options = database.database.options
@@ -49,7 +55,17 @@ struct PolicyCheckCommand: AsyncParsableCommand {
             throw StartFailure.report(source.faults.result(settings).faults + reading.faults)
         }
         let leased = try await database.leased(of: policy)
-        printOutput(PolicySummary(policy: policy, now: .now, leased: leased).lines(file: file))
+        let days = approvals ? try await daysOfTenants() : nil
+        printOutput(PolicySummary(policy: policy, now: .now, leased: leased, days: days).lines(file: file))
+    }
+
+    /// What is usual for each tenant with text messages in the last 14 days.
+    private func daysOfTenants() async throws -> [String: ConversionHistory] {
+        try await database.database.withBrake { desk in
+            let now = Timestamp.now
+            let hours = try await desk.hours(from: now - ConversionHistory.span, to: now, tenant: nil)
+            return hours.byTenant.mapValues { ConversionHistory($0, at: now) }
+        }
     }
 }
 

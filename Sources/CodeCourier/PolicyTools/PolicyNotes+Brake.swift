@@ -26,8 +26,7 @@ extension PolicyNotes {
         for (region, mode) in brake.regions.sorted(by: { $0.key < $1.key }) where mode == .off {
             switchOff("\(key).regions.\(region)", "off")
         }
-        let isEnforced = brake.regions.values.contains(.enforce)
-        let enforced = modes.filter { $0.1 == .enforce || isEnforced }.map(\.0)
+        let enforced = brake.enforcedScopes
         if enforced.isEmpty { return }
         let approvals = brake.minimumApprovals.grouped
         warn(key, "enforces only while \(approvals) codes in 24h are approved by check_code; else it records")
@@ -47,10 +46,26 @@ extension BrakePolicy {
         return ([general] + regional).joined(separator: "; ")
     }
 
+    /// The scopes that refuse in some region.
+    var enforcedScopes: [BrakeScope] {
+        let isRegional = regions.values.contains(.enforce)
+        return BrakeScope.allCases.filter { isRegional || (scopes[$0] ?? mode) == .enforce }
+    }
+
+    /// What the brake does for a tenant that approves enough for a verdict, or too little.
+    func text(isAsleep: Bool) -> String {
+        let enforced = enforcedScopes.map(\.word).joined(separator: ", ")
+        if enforced.isEmpty { return "the policy enforces nothing" }
+        let least = "\(minimumApprovals.grouped) and a tenth of all"
+        return isAsleep
+            ? "WARNING: \(enforced) refuse nobody below \(least) approved by check_code" : "\(enforced) refuse"
+    }
+
     /// The messages of an hour that trip a scope if none is approved, where 65 % usually are.
     var evidence: String {
         let counts = BrakeScope.allCases.map { "\(messages(toTrip: $0)) of one \($0.word)" }
-        return "at about \(counts.joined(separator: ", ")) without an approval in 1h, 65 % being usual"
+        let sensitivity = rules.sensitivity == 1 ? "" : "; sensitivity \(rules.sensitivity)"
+        return "at about \(counts.joined(separator: ", ")) without an approval in 1h, 65 % being usual\(sensitivity)"
     }
 
     func messages(toTrip scope: BrakeScope) -> Int {

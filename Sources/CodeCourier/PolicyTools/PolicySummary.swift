@@ -16,6 +16,9 @@ struct PolicySummary {
     /// The money leased of its budgets; nil if the database is not read.
     var leased: [LeasedBudget]?
 
+    /// The conversions of its tenants; nil if the database is not read.
+    var days: [String: ConversionHistory]?
+
     /// The lines of the summary, for a file with this name.
     func lines(file: String) -> [String] {
         var lines = ["\(file): version \(policy.version), no faults"]
@@ -28,6 +31,7 @@ struct PolicySummary {
         let notes = PolicyNotes(policy: policy, now: now)
         lines += section("switched off", notes.switchedOff)
         lines += section("worth knowing", notes.warnings)
+        if let days { lines += section("brakes, by the codes approved in 24h", table(days).lines) }
         if let leased { lines += section("leased of the budgets", leased.isEmpty ? ["  none"] : table(leased).lines) }
         return lines
     }
@@ -42,6 +46,21 @@ struct PolicySummary {
 
     private func attackCost(_ tenant: TenantPolicy) -> TextTable {
         AttackCost(tenant: tenant, prices: policy.prices).table
+    }
+
+    private func table(_ days: [String: ConversionHistory]) -> TextTable {
+        var table = TextTable(numbers: [1, 2])
+        table.row("tenant", "verifications", "approved", "")
+        for (name, tenant) in policy.tenants.sorted(by: { $0.key < $1.key }) {
+            let day = days[name] ?? ConversionHistory()
+            table.row(
+                name,
+                day.verificationsOfDay.grouped,
+                day.approvalsOfDay.grouped,
+                tenant.brake.text(isAsleep: day.isAsleep(below: tenant.brake.minimumApprovals))
+            )
+        }
+        return table
     }
 
     private func table(_ leased: [LeasedBudget]) -> TextTable {

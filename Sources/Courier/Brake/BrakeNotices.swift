@@ -74,6 +74,13 @@ struct BrakeNotices {
         return fields
     }
 
+    static func fields(of launch: BrakeLaunch) -> [LogField: LogValue] {
+        [
+            .tenant: .text(launch.turn.tenant), .region: .text(launch.turn.key.regionName),
+            .sends: LogValue(Int(launch.used)), .maximum: LogValue(Int(launch.maximum)),
+        ]
+    }
+
     static func fields(of key: BrakeKey, _ tenant: String, region: String) -> [LogField: LogValue] {
         [
             .tenant: .text(tenant), .scope: .text(key.scope.word), .region: .text(region),

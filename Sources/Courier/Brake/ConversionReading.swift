@@ -8,14 +8,17 @@ import Verification
 /// The work of the fleet's reader, one round at a time: it reads conversions, judges them, and stores the blocks.
 ///
 /// A verification is read 3 s after it began and again when it comes to each age of `ApprovalCurve`. What its database
-/// has not committed after 3 s is found at the next age. A reader that takes over reads the last hour in the same way:
-/// its positions only begin an age earlier.
+/// has not committed after 3 s is found at the next age. A reader that takes over begins an age earlier with each
+/// position, and reads the rest of the hour backwards, a part in each round, while it judges.
 struct ConversionReading {
     /// The time after which another worker takes over: two rounds may be lost.
     static let lease = Duration.seconds(6)
 
     /// The time that one statement reads.
     private static let slice = Duration.seconds(10)
+
+    /// The slices of the hour before a takeover that one round reads.
+    static let olderSlices = 30
     fileprivate static let storeInterval = Duration.seconds(60)
     private static let learnInterval = Duration.seconds(600)
 
@@ -40,6 +43,10 @@ struct ConversionReading {
 
         /// The verifications of before are in the stored counts.
         let countedFrom: Timestamp
+
+        /// The beginning of the hour before the takeover.
+        let oldest: Timestamp
+        var launches = LaunchCounts()
         var unstored: [BrakeTurn: TenantBlock] = [:]
         var storesAt: Timestamp
         var learnsAt: Timestamp
@@ -49,13 +56,15 @@ struct ConversionReading {
             _ reader: UUIDValue,
             _ elected: ReaderTurn,
             _ blocks: [TenantBlock],
+            maximumSize: Int,
             at now: Timestamp,
             renewedAt: ContinuousClock.Instant
         ) {
-            let oldest = now - Brake.window
+            let start = now - (ApprovalCurve.ages.last ?? .zero)
             self.reader = reader
-            brakes = TenantBrakes(blocks)
-            positions = ApprovalCurve.ages.map { now - $0 } + [oldest]
+            brakes = TenantBrakes(blocks, from: start, maximumSize: maximumSize)
+            positions = ApprovalCurve.ages.map { now - $0 } + [start]
+            oldest = now - Brake.window
             countedFrom = max(oldest, elected.countedTo ?? oldest)
             storesAt = now + ConversionReading.storeInterval
             learnsAt = now
@@ -63,20 +72,39 @@ struct ConversionReading {
         }
 
         deinit { brakes.removeAll() }
+
+        /// True while earlier verifications are to be read: those that nobody has counted, and as many as memory takes.
+        var hasOlder: Bool {
+            let start = brakes.readFrom
+            return start > oldest && (start > countedFrom || !brakes.hasForgotten(before: start))
+        }
+
+        /// The launches that this reader has counted in full.
+        var countedLaunches: [BrakeLaunch] {
+            let start = hasOlder ? brakes.readFrom : Timestamp(microseconds: .min)
+            return launches.launches(maturedTo: positions.last ?? oldest, readFrom: start)
+        }
     }
 
     let ledger: any BrakeLedger
     let policies: PolicySource
     let logger: Logger
+    private let maximumSize: Int
     private(set) var turn: Turn?
     private var notices = BrakeNotices()
     private var failedRounds = 0
     private var roundsToSitOut = 0
 
-    init(ledger: any BrakeLedger, policies: PolicySource, logger: Logger) {
+    init(
+        ledger: any BrakeLedger,
+        policies: PolicySource,
+        logger: Logger,
+        maximumSize: Int = TenantBrakes.maximumSize
+    ) {
         self.ledger = ledger
         self.policies = policies
         self.logger = logger
+        self.maximumSize = maximumSize
     }
 
     /// Reads, judges and stores what has become due, if this worker is the reader or becomes it.
@@ -110,7 +138,9 @@ struct ConversionReading {
                 log(block)
             }
             try await learn(turn, at: now)
+            turn.launches.follow(try await ledger.launches())
             try await read(turn, to: now)
+            try await readOlder(turn)
             try await followOperators(turn, at: now)
             judge(turn, at: now)
             try await store(turn, at: now)
@@ -142,7 +172,7 @@ struct ConversionReading {
             return (turn, now)
         }
         let blocks = try await ledger.brakeBlocks()
-        let new = Turn(reader, elected, blocks, at: now, renewedAt: renewedAt)
+        let new = Turn(reader, elected, blocks, maximumSize: maximumSize, at: now, renewedAt: renewedAt)
         notices.know(blocks)
         turn = new
         logger.log(.brakeReader)
@@ -169,11 +199,29 @@ struct ConversionReading {
                 let next = min(end, start + Self.slice)
                 let samples = try await ledger.conversions(from: start, to: next)
                 turn.brakes.read(samples, age: index == 0 ? nil : index - 1, countedFrom: turn.countedFrom)
+                turn.launches.read(samples, isLast: index == ages.indices.last)
                 turn.positions[index] = next
-                // A takeover's first round may be longer than the lease.
-                if ContinuousClock.now - turn.renewedAt >= Self.lease / 3 { _ = try await elect() }
+                try await keepLease(turn)
             }
         }
+    }
+
+    /// Reads a part of the hour before the takeover, the youngest verifications first: what matters most is judged first,
+    /// and of a busy hour no more is read than memory takes.
+    private mutating func readOlder(_ turn: Turn) async throws {
+        for _ in 0..<Self.olderSlices where turn.hasOlder {
+            let end = turn.brakes.readFrom
+            let start = max(turn.oldest, end - Self.slice)
+            let samples = try await ledger.conversions(from: start, to: end)
+            turn.brakes.readOlder(samples, from: start, countedFrom: turn.countedFrom)
+            turn.launches.read(samples, isLast: true)
+            try await keepLease(turn)
+        }
+    }
+
+    /// A takeover's rounds may be longer than the lease.
+    private mutating func keepLease(_ turn: Turn) async throws {
+        if ContinuousClock.now - turn.renewedAt >= Self.lease / 3 { _ = try await elect() }
     }
 
     private mutating func followOperators(_ turn: Turn, at now: Timestamp) async throws {
@@ -217,9 +265,23 @@ struct ConversionReading {
             guard try await ledger.store(Array(turn.unstored.values), by: turn.reader) else { throw Lost() }
             turn.unstored = [:]
         }
-        guard turn.storesAt <= now, let end = turn.positions.last else { return }
+        try await storeLaunches(turn, isDue: turn.storesAt <= now)
+        guard turn.storesAt <= now, turn.brakes.readFrom <= turn.countedFrom, let end = turn.positions.last else {
+            return
+        }
         guard try await ledger.add(turn.brakes.counts, upTo: end, by: turn.reader) else { throw Lost() }
         turn.brakes.removeCounts()
         turn.storesAt = now + Self.storeInterval
+    }
+
+    /// Stores how many messages launches have used: now and then, and at once where none is left.
+    private func storeLaunches(_ turn: Turn, isDue: Bool) async throws {
+        if turn.launches.isEmpty { return }
+        let counted = turn.countedLaunches.filter { isDue || $0.isUsedUp }
+        if counted.isEmpty { return }
+        guard try await ledger.store(counted, by: turn.reader) else { throw Lost() }
+        for launch in counted where launch.isUsedUp {
+            logger.log(.brakeLaunchOver, BrakeNotices.fields(of: launch))
+        }
     }
 }

@@ -116,7 +116,7 @@ final class BudgetWallet: Service {
         }
     }
 
-    /// The time at which a budget is used up at the present rate.
+    /// The time at which a budget will be used up.
     private func forecast(_ ask: BudgetAsk, _ amount: Money) async -> Timestamp? {
         // A line without a forecast is better than none, and the next statement tells of the outage.
         let forecast = try? await ledger?.forecast(ask.budget, of: ask.tenant, amount: amount)

@@ -175,7 +175,7 @@ struct Intake: Service {
 // MARK: - Probes
 
 extension Intake {
-    /// Renews this worker's part of the probes of half-open scopes; without any, no broker is queried.
+    /// Renews this worker's part of the probes of half-open scopes.
     func updateShare() async {
         guard brake.current.count(of: .blocked) + brake.current.count(of: .halfOpen) > 0 else { return }
         guard let share = await commits.source.ownedShare() else { return }

@@ -78,6 +78,7 @@ extension KafkaConsumer {
     private func handleStatistics(_ event: borrowing ClientEvent) {
         guard !isHeld, watches.brokers.areReachable, revocation == nil else { return }
         guard let statistics = event.statistics.flatMap(ClientStatistics.init) else { return }
+        partitionCounts = statistics.topics.mapValues(\.partitionCount)
         see(.statistics(statistics, of: assignment.partitions))
     }
 

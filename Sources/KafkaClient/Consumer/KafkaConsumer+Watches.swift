@@ -125,14 +125,13 @@ extension KafkaConsumer {
         }
     }
 
-    /// The part of the topics' partitions that this member owns, 0 to 1; nil if no broker answers.
+    /// The part of the topics' partitions that this member owns, 0 to 1; nil before the first statistics.
     ///
-    /// Queries a broker.
+    /// By the statistics, since to ask a broker would block the thread.
     package func ownedShare() -> Double? {
-        let counts = topics.map { try? handle?.partitionCount(of: $0, within: Self.questionLimit) }
-        let all = counts.reduce(0) { $0 + ($1 ?? 0) }
-        guard all > 0, counts.allSatisfy({ $0 != nil }) else { return nil }
-        return min(1, Double(assignment.partitions.count) / Double(all))
+        let counts = topics.map { partitionCounts[$0] ?? 0 }
+        if counts.contains(0) { return nil }
+        return min(1, Double(assignment.partitions.count) / Double(counts.reduce(0, +)))
     }
 
     /// The age of a record; nil for a record without a time.

@@ -55,6 +55,9 @@ package actor KafkaConsumer: PollingClient {
     var hasStoppedReading = false
     var commits: [Int: PendingCommit] = [:]
 
+    /// The number of partitions of each topic, by the newest statistics.
+    var partitionCounts: [String: Int] = [:]
+
     /// The number of the latest call that waits, for records or for a commit.
     var lastCall = 0
 

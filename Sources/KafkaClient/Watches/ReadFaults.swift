@@ -100,6 +100,9 @@ struct ClientStatistics: Decodable {
 
     struct Topic: Decodable {
         let partitions: [String: Partition]
+
+        /// All partitions of the topic; -1 stands for the records that have none yet.
+        var partitionCount: Int { partitions.keys.count { $0 != "-1" } }
     }
 
     struct Partition: Decodable {

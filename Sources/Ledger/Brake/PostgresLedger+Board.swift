@@ -61,7 +61,7 @@ extension PostgresLedger: BrakeLedger {
 
     package static let readOverrides = Statement(
         """
-        SELECT o.tenant, o.scope, o.key, o.action, o.until, o.maximum, o.reason
+        SELECT o.tenant, o.scope, o.key, o.action, o.until, o.maximum, o.used, o.reason
         FROM courier.brake_override o WHERE o.until > statement_timestamp()
         """
     ).repeated
@@ -147,7 +147,8 @@ extension BrakeOverride {
             action: action,
             until: try Timestamp(row, 4),
             maximum: try row.optionalInt64(5),
-            reason: try row.text(6)
+            used: try row.int64(6),
+            reason: try row.text(7)
         )
     }
 }

@@ -85,7 +85,7 @@ extension PostgresLedger {
     }
 
     /// Runs statements in one transaction if this worker is still the reader, and nothing is counted up to a time.
-    private func write(
+    func write(
         _ statements: [Statement],
         as reader: UUIDValue,
         countedBefore end: Timestamp = Timestamp(microseconds: .max)

@@ -143,6 +143,12 @@ extension LoggedEvent {
         scopeFields + [.order],
         throttledBy: [.tenant, .scope]
     )
+    package static let brakeLaunchOver = LoggedEvent(
+        "brake.launch_over",
+        .notice,
+        "a launch has used its messages: blocks of its region and ranges refuse again",
+        [.tenant, .region, .sends, .maximum]
+    )
     package static let conversionLow = LoggedEvent(
         "conversion.low",
         .warning,

@@ -5,21 +5,31 @@ import Foundation
 /// The requests of an attack, with numbers that are kept for fiction and addresses that are kept for documentation.
 package struct AttackPlan {
     package enum Kind: String, Sendable, CaseIterable {
-        case prefix, ip, spread
+        case prefix, range, ip, spread
     }
 
     private let kind: Kind
     private let tenant: String
-    private var numbers: [String]
+    private let people: [(number: String, purpose: String)]
     private var place = 0
 
+    /// Numbers of Germany that the Bundesnetzagentur keeps for films: of one range, and of four prefixes.
+    ///
+    /// They are few, and a number may have a code for each purpose.
+    private static let range = ["9925904", "9968532", "9973185", "9973186", "9980752"].map { "+49172\($0)" }
+    private static let purposes = [
+        "sign_in", "sign_up", "reauthentication", "account_link", "mfa_enrollment", "mfa_sign_in",
+    ]
+
     /// Some area codes of the US: in each, the numbers 555 0100 to 0199 belong to nobody.
+    ///
+    /// Without 202, of which some are the sandbox's test numbers: their faults would pause the providers.
     private static let areas = [
-        201, 202, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218, 301, 302, 303, 304, 305, 307, 308,
+        201, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218, 301, 302, 303, 304, 305, 307, 308,
         309,
         310, 312, 313, 314, 315, 316, 317, 318, 401, 402, 404, 405, 406, 408, 409, 410, 412, 501, 502, 503, 504, 505,
         507,
-        508, 509, 510, 512,
+        508, 509, 510, 512, 513,
     ]
 
     package init(_ kind: Kind, tenant: String) {
@@ -28,22 +38,27 @@ package struct AttackPlan {
         let numbers =
             switch kind {
             case .prefix: Self.numbers(in: Self.areas[0])
+            case .range: Self.range
             case .ip, .spread: Self.areas.flatMap(Self.numbers)
             }
-        self.numbers = numbers.shuffled()
+        let purposes = kind == .range ? Self.purposes : ["sign_in"]
+        people = purposes.flatMap { purpose in numbers.shuffled().map { ($0, purpose) } }
     }
 
     private static func numbers(in area: Int) -> [String] {
         (0..<100).map { "+1\(area)55501\($0 < 10 ? "0" : "")\($0)" }
     }
 
-    /// The next request as JSON, and its number; after the last number the first one comes again.
+    /// The next request as JSON, and its number; after the last one the first one comes again.
     package mutating func next() -> (number: String, request: [UInt8]) {
-        let number = numbers[place % numbers.count]
+        let (number, purpose) = people[place % people.count]
         place += 1
         let request = Request(
             requestId: "attack-\(UUID().uuidString)",
             tenant: tenant,
+            purpose: purpose,
+            // Some purposes are of an account.
+            subject: kind == .range ? "attack-\(number.suffix(4))" : nil,
             recipient: .init(phoneNumber: number),
             client: .init(ip: address)
         )
@@ -62,7 +77,8 @@ package struct AttackPlan {
 
         let requestId: String
         let tenant: String
-        var purpose = "sign_in"
+        let purpose: String
+        let subject: String?
         let recipient: Recipient
         let client: Client
     }

@@ -10,20 +10,15 @@ package struct Brake {
     /// The time that evidence counts.
     package static let window = Duration.seconds(3600)
 
+    /// The time in which an attack adds more than an outage that is over: its backlog has requests of five minutes, so
+    /// that they come at most twice as fast.
+    private static let burst = Duration.seconds(300)
+
     /// The most blocks of a tenant; beyond it only regions trip.
     package static let maximumBlocks = 20_000
 
     /// The number of verifications in the last hour that the usual rate of a region stands for.
     private static let weightOfUsual = 40.0
-
-    private struct Suspects {
-        /// The number of ranges or prefixes that can explain what a region lacks.
-        static let atMost = 16
-
-        var keys: Set<BrakeKey> = []
-        var weight = 0.0
-        var approved = 0
-    }
 
     /// The rules for what happens from now on; blocks keep their ends.
     package var rules: BrakeRules
@@ -34,14 +29,20 @@ package struct Brake {
     private var evidence: [BrakeKey: Evidence] = [:]
     private var rows: [UUIDValue: Evidence.Row] = [:]
 
-    /// The values of `rows` in the order of their first reading.
+    /// The values of `rows` in the order of their beginnings.
     private var order = RowQueue()
+
+    /// Those of `order` that have just begun.
+    private var recent = RowQueue()
     private var touched: Set<BrakeKey> = []
 
     /// The time before which verifications are forgotten.
-    private var beginning = Timestamp(microseconds: .min)
+    package private(set) var beginning = Timestamp(microseconds: .min)
 
-    /// By region, while the evidence stays the same.
+    /// The time from which verifications have been read; earlier ones follow.
+    package var readFrom = Timestamp(microseconds: .min)
+
+    /// By region, while one scope is judged.
     private var suspects: [BrakeKey: Suspects] = [:]
 
     /// The verdicts of probes within the window: true where a scope was opened.
@@ -77,6 +78,7 @@ package struct Brake {
     /// Forgets every verification; blocks stay.
     package mutating func removeAll() {
         while order.first != nil { forgetFirst() }
+        recent.removeAll()
     }
 
     /// True if a block explains the verification, which then says nothing about people.
@@ -88,24 +90,38 @@ package struct Brake {
 
     /// Takes a slice of verifications as they are at one of the ages, nil if they are younger than the first.
     package mutating func read(_ samples: [ConversionSample], age: Int?, by baseline: some ConversionBaseline) {
-        for sample in samples {
-            guard let row = rows[sample.id] ?? begin(sample), !row.isUnsent else { continue }
-            switch sample.outcome {
-            case .unsent:
-                row.isUnsent = true
-                row.leave()
-            case .waiting:
-                continue
-            case .fraud:
-                set(row, weight: 1, isApproved: false)
-            case .open, .approved:
-                let part = age.map { baseline.curve(region: sample.region).parts[$0] } ?? 0
-                set(row, weight: part, isApproved: sample.outcome == .approved)
-            }
+        for sample in samples { read(sample, age: age, isOldest: false, by: baseline) }
+    }
+
+    /// Takes a slice of verifications at the last age that began before all that are known.
+    package mutating func readOlder(_ samples: [ConversionSample], by baseline: some ConversionBaseline) {
+        for sample in samples.sorted(by: { $0.id > $1.id }) {
+            read(sample, age: ApprovalCurve.ages.indices.last, isOldest: true, by: baseline)
         }
     }
 
-    private mutating func begin(_ sample: ConversionSample) -> Evidence.Row? {
+    private mutating func read(
+        _ sample: ConversionSample,
+        age: Int?,
+        isOldest: Bool,
+        by baseline: some ConversionBaseline
+    ) {
+        guard let row = rows[sample.id] ?? begin(sample, isOldest: isOldest), !row.isUnsent else { return }
+        switch sample.outcome {
+        case .unsent:
+            row.isUnsent = true
+            row.leave()
+        case .waiting:
+            break
+        case .fraud:
+            set(row, weight: 1, isApproved: false)
+        case .open, .approved:
+            let part = age.map { baseline.curve(region: sample.region).parts[$0] } ?? 0
+            set(row, weight: part, isApproved: sample.outcome == .approved)
+        }
+    }
+
+    private mutating func begin(_ sample: ConversionSample, isOldest: Bool) -> Evidence.Row? {
         guard let beganAt = sample.id.version7Time, beganAt >= beginning else { return nil }
         var scopes: [Evidence] = []
         for key in sample.keys {
@@ -121,9 +137,20 @@ package struct Brake {
             scopes[0].narrow.insert(scope.key)
             if scope.key.scope == .prefix { scope.range = sample.range.map { BrakeKey(.range, $0) } }
         }
-        let row = Evidence.Row(sample.id, beganAt: beganAt, isConfirmed: sample.isConfirmed, scopes: scopes)
+        let row = Evidence.Row(
+            sample.id,
+            beganAt: beganAt,
+            isConfirmed: sample.isConfirmed,
+            scopes: scopes,
+            isOldest: isOldest
+        )
         rows[sample.id] = row
-        order.append(row)
+        if isOldest {
+            order.prepend(row)
+        } else {
+            order.append(row)
+            recent.append(row)
+        }
         if !blocks.isEmpty { explain(row) }
         return row
     }
@@ -160,11 +187,12 @@ package struct Brake {
 
     /// Judges the scopes with new evidence and moves blocks on; returns the blocks that have changed.
     package mutating func judge(at now: Timestamp, by baseline: some ConversionBaseline) -> [BrakeBlock] {
-        forget(before: now - Self.window)
-        suspects.removeAll(keepingCapacity: true)
+        forget(at: now)
         low.removeAll(keepingCapacity: true)
         var changed = advance(to: now)
         for scope in BrakeScope.allCases {
+            // Trips of the narrower scope have changed what ranges and prefixes can explain.
+            suspects.removeAll(keepingCapacity: true)
             for key in touched where key.scope == scope && blocks[key]?.isInForce != true {
                 guard let found = evidence[key], let shortfall = shortfall(of: found, at: now, by: baseline) else {
                     continue
@@ -208,9 +236,29 @@ package struct Brake {
         } else {
             blocks[found.key]?.trip(shortfall, rules: rules, at: now)
         }
+        removeFromSuspects(found)
         for row in found.rows { row.explain(by: found.key.scope) }
         found.rows.removeAll()
-        suspects[BrakeKey(region: found.region)] = nil
+    }
+
+    /// Takes what a trip is about to explain out of its region's suspects, which are not looked for again: in an attack
+    /// on thousands of prefixes each trip would look at all of them.
+    private mutating func removeFromSuspects(_ found: Evidence) {
+        let region = BrakeKey(region: found.region)
+        guard var known = suspects[region] else { return }
+        var parts: Set<BrakeKey> = []
+        if known.keys.contains(found.key) || found.range.map(known.keys.contains) ?? false {
+            // A prefix of a suspected range counts in it.
+            parts = [found.key]
+        } else if found.key.scope == .range {
+            parts = known.keys.filter { evidence[$0]?.range == found.key }
+        }
+        for part in parts.compactMap({ evidence[$0] }) {
+            known.weight -= part.weight
+            known.approved -= part.approved
+        }
+        known.keys.subtract(parts)
+        suspects[region] = known
     }
 
     private func exceeds(_ shortfall: Shortfall, _ scope: BrakeScope) -> Bool {
@@ -236,11 +284,9 @@ package struct Brake {
             let others = baseline.rate(region: found.region, isConfirmed: false).value
             let observed = found.confirmedApproved + found.approved
             let whole = Shortfall(expected: confirmed + others * found.weight, observed: observed)
+            if !isSurplus, whole.exceeds(BrakeScope.low, sensitivity: 1) { low[found.region] = whole }
             guard exceeds(whole, .region) else { return whole }
-            guard isSurplus else {
-                low[found.region] = whole
-                return nil
-            }
+            guard isSurplus else { return nil }
             let suspects = suspects(in: found, by: baseline)
             return Shortfall(
                 expected: confirmed + others * (found.weight - suspects.weight),
@@ -278,7 +324,9 @@ package struct Brake {
         )
     }
 
-    /// A few ranges and prefixes that are about to explain what their region lacks; of many, none is an explanation.
+    /// The ranges and prefixes that are about to explain what their region lacks.
+    ///
+    /// Of many, none is an explanation, unless all others approve as usual: in an outage nobody does.
     private mutating func suspects(in region: Evidence, by baseline: some ConversionBaseline) -> Suspects {
         if let known = suspects[region.key] { return known }
         let rate = baseline.rate(region: region.region, isConfirmed: false).value
@@ -286,12 +334,15 @@ package struct Brake {
         var found = Suspects()
         for scope in [BrakeScope.range, .prefix] where !isOff(scope, region.region) {
             let new = narrow.filter { $0.key.scope == scope && !($0.range.map(found.keys.contains) ?? false) }
-            if new.count > Suspects.atMost { continue }
-            for suspect in new {
-                found.weight += suspect.weight
-                found.approved += suspect.approved
-                found.keys.insert(suspect.key)
-            }
+            let weight = new.reduce(found.weight) { $0 + $1.weight }
+            let approved = new.reduce(found.approved) { $0 + $1.approved }
+            let others = rate * (region.weight - weight)
+            let isExplained =
+                others >= BrakeScope.region.threshold.minimum
+                && Double(region.approved - approved) >= Suspects.leastRate * others
+            if new.count > Suspects.few, !isExplained { continue }
+            (found.weight, found.approved) = (weight, approved)
+            found.keys.formUnion(new.map(\.key))
         }
         suspects[region.key] = found
         return found
@@ -299,25 +350,32 @@ package struct Brake {
 
     /// An attack adds traffic and an outage does not.
     ///
-    /// A window that memory has shortened is compared with as much of a usual hour.
+    /// A window that memory has shortened, or that is not read in full, is compared with as much of a usual hour.
     private func isSurplus(
         _ region: Evidence,
         of usual: Double,
         at now: Timestamp,
         by baseline: some ConversionBaseline
     ) -> Bool {
-        let part = min(1, (now - beginning) / Self.window)
-        return Double(region.verifications) > usual * part * baseline.usualVolume(region: region.region, at: now) + 30
+        let hour = usual * baseline.usualVolume(region: region.region, at: now)
+        let part = min(1, (now - max(beginning, readFrom)) / Self.window)
+        return Double(region.verifications) > part * hour + 30
+            || Double(region.recent) > min(part, Self.burst / Self.window) * hour + 30
     }
 
-    private mutating func forget(before end: Timestamp) {
-        beginning = max(beginning, end)
-        while let row = order.first, row.beganAt < end { forgetFirst() }
+    private mutating func forget(at now: Timestamp) {
+        beginning = max(beginning, now - Self.window)
+        while let row = order.first, row.beganAt < beginning { forgetFirst() }
+        while let row = recent.first, row.beganAt < now - Self.burst {
+            recent.removeFirst()
+            row.becomeOlder()
+        }
     }
 
     private mutating func forgetFirst() {
         guard let row = order.first else { return }
         order.removeFirst()
+        if recent.first === row { recent.removeFirst() }
         rows[row.id] = nil
         row.leave()
         for scope in row.scopes {

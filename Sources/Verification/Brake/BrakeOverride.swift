@@ -30,8 +30,11 @@ package struct BrakeOverride: Sendable, Equatable {
     package let action: Action
     package let until: Timestamp
 
-    /// The number of requests that a launch expects; for people to read.
+    /// The number of messages to unconfirmed people after which a launch is over; nil for none.
     package let maximum: Int64?
+
+    /// The number of such messages up to now.
+    package let used: Int64
     package let reason: String
 
     package init(
@@ -41,6 +44,7 @@ package struct BrakeOverride: Sendable, Equatable {
         action: Action,
         until: Timestamp,
         maximum: Int64? = nil,
+        used: Int64 = 0,
         reason: String
     ) {
         self.tenant = tenant
@@ -49,8 +53,12 @@ package struct BrakeOverride: Sendable, Equatable {
         self.action = action
         self.until = until
         self.maximum = maximum
+        self.used = used
         self.reason = reason
     }
+
+    /// True for a launch whose messages have left.
+    package var isUsedUp: Bool { maximum.map { used >= $0 } ?? false }
 }
 
 extension BrakeOverride.Scope {

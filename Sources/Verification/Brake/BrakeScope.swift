@@ -44,6 +44,11 @@ package enum BrakeScope: Sendable, Hashable, CaseIterable, Comparable {
         self = scope
     }
 
+    /// The evidence for an operator that a region's messages do not arrive, if only those of one provider of several.
+    ///
+    /// A quarter of the approvals lack: no block needs so few.
+    static let low = Threshold(need: 13.8, minimum: 10, ratio: 4 / 3)
+
     package var threshold: Threshold {
         switch self {
         case .ip, .prefix: Threshold(need: 9.2, minimum: 4, ratio: 4)
@@ -67,5 +72,11 @@ package struct BrakeKey: Sendable, Hashable {
 
     package init(region: String) {
         self.init(.region, region.utf8.prefix(8).reduce(0) { $0 << 8 | Int64($1) })
+    }
+
+    /// The name of a region's key.
+    package var regionName: String {
+        let bytes = withUnsafeBytes(of: value.bigEndian) { Array($0.drop { $0 == 0 }) }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -40,7 +40,8 @@ package struct BrakeSnapshot: Sendable, Equatable {
         }
         self.blocks = known
         orders = Dictionary(
-            overrides.map { (Place(scope: $0.scope, key: $0.key), Order(action: $0.action, until: $0.until)) },
+            overrides.lazy.filter { !$0.isUsedUp }
+                .map { (Place(scope: $0.scope, key: $0.key), Order(action: $0.action, until: $0.until)) },
             uniquingKeysWith: { $1 }
         )
         verdicts = blocks.compactMap { block, _ in
@@ -112,7 +113,10 @@ package struct BrakeSnapshot: Sendable, Equatable {
         if block.state == .blocked, now - block.changesAt > Self.patience { return .none }
         let isHalfOpen = block.state == .halfOpen || block.changesAt <= now
         let turn = BrakeTurn(tenant: subject.tenant, key: key)
-        if isHalfOpen, turns.isFree(turn, perMinute: probesPerMinute(at: now), at: now) { return .probe }
+        // A further message of a verification from before the block would take a turn, and tell nothing new.
+        if isHalfOpen, !subject.isResend, turns.isFree(turn, perMinute: probesPerMinute(at: now), at: now) {
+            return .probe
+        }
         if mode == .record { return .recorded(.mode) }
         if block.isAsleep { return .recorded(.fewApprovals) }
         if key.scope >= .range, isLaunched(subject.region, at: now) { return .recorded(.launch) }

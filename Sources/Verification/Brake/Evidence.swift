@@ -15,7 +15,10 @@ final class Evidence {
     var approved = 0
     var verifications = 0
 
-    /// The verifications of the window that have not tripped this scope, in the order of their first reading.
+    /// Of a region: those that have just begun.
+    var recent = 0
+
+    /// The verifications of the window that have not tripped this scope, in the order of their beginnings.
     var rows = RowQueue()
 
     /// Of a region: its ranges and prefixes in the window.
@@ -56,18 +59,21 @@ final class Evidence {
         var weight = 0.0
         var isApproved = false
         var isUnsent = false
+        private var isRecent: Bool
 
         /// The narrowest scope whose trip explains the row: it counts for narrower scopes only.
         var explainedBy: BrakeScope?
 
-        init(_ id: UUIDValue, beganAt: Timestamp, isConfirmed: Bool, scopes: [Evidence]) {
+        init(_ id: UUIDValue, beganAt: Timestamp, isConfirmed: Bool, scopes: [Evidence], isOldest: Bool) {
             self.id = id
             self.beganAt = beganAt
             self.isConfirmed = isConfirmed
             self.scopes = scopes
+            isRecent = !isOldest
+            if isRecent { scopes[0].recent += 1 }
             for scope in scopes {
                 scope.verifications += 1
-                scope.rows.append(self)
+                if isOldest { scope.rows.prepend(self) } else { scope.rows.append(self) }
             }
         }
 
@@ -88,6 +94,7 @@ final class Evidence {
         /// Takes the row out of a scope that has tripped and out of every wider one.
         func explain(by tripped: BrakeScope) {
             if let explainedBy, explainedBy <= tripped { return }
+            becomeOlder()
             for scope in scopes where scope.key.scope >= tripped && counts(for: scope.key.scope) {
                 scope.add(weight: -weight, approved: isApproved ? -1 : 0, isConfirmed: isConfirmed)
                 scope.verifications -= 1
@@ -95,9 +102,28 @@ final class Evidence {
             explainedBy = tripped
         }
 
+        /// Takes the row out of those that have just begun.
+        func becomeOlder() {
+            if isRecent { scopes[0].recent -= 1 }
+            isRecent = false
+        }
+
         /// Takes the row out of every scope.
         func leave() { explain(by: .ip) }
     }
+}
+
+/// The ranges and prefixes that are about to explain what their region lacks.
+struct Suspects {
+    /// The number of ranges or prefixes that can explain what a region lacks, whatever the others do.
+    static let few = 16
+
+    /// The part of the usual approvals that others must have where there are more.
+    static let leastRate = 0.75
+
+    var keys: Set<BrakeKey> = []
+    var weight = 0.0
+    var approved = 0
 }
 
 /// The difference between the approvals that a scope should have by now and those that it has.
@@ -188,7 +214,7 @@ package struct ApprovalRate: Sendable, Equatable {
     }
 }
 
-/// Verifications in the order of their first reading, of which the oldest leave.
+/// Verifications in the order of their beginnings, of which the oldest leave.
 ///
 /// A slice of an array would keep what has left alive until the array grows.
 struct RowQueue: Sequence {
@@ -201,6 +227,15 @@ struct RowQueue: Sequence {
 
     mutating func append(_ row: Evidence.Row) {
         rows.append(row)
+    }
+
+    mutating func prepend(_ row: Evidence.Row) {
+        if start == 0 {
+            start = Swift.max(4, rows.count)
+            rows.insert(contentsOf: repeatElement(nil, count: start), at: 0)
+        }
+        start -= 1
+        rows[start] = row
     }
 
     mutating func removeFirst() {

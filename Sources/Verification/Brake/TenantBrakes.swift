@@ -30,9 +30,17 @@ package struct TenantBrakes {
     /// The verifications that have come to the last age and are not stored yet.
     package private(set) var counts = ConversionCounts()
 
-    /// Makes brakes that continue with stored blocks.
-    package init(_ blocks: [TenantBlock] = [], maximumSize: Int = Self.maximumSize) {
+    /// The time from which verifications have been read.
+    package private(set) var readFrom: Timestamp
+
+    /// Makes brakes that continue with stored blocks, and read verifications from a time on.
+    package init(
+        _ blocks: [TenantBlock] = [],
+        from start: Timestamp = Timestamp(microseconds: .min),
+        maximumSize: Int = Self.maximumSize
+    ) {
         self.maximumSize = maximumSize
+        readFrom = start
         brakes = Dictionary(grouping: blocks, by: \.tenant).mapValues { blocks in
             Brake(rules: BrakeRules(), blocks: blocks.map(\.block))
         }
@@ -59,6 +67,7 @@ package struct TenantBrakes {
         for (tenant, policy) in policies {
             if brakes[tenant] == nil { brakes[tenant] = Brake(rules: policy.rules) }
             brakes[tenant]?.rules = policy.rules
+            brakes[tenant]?.readFrom = readFrom
             brakes[tenant]?.isOff = { policy.mode(of: $0, in: Region($1) ?? .unknown) == .off }
         }
         return lifted
@@ -77,12 +86,34 @@ package struct TenantBrakes {
     package mutating func read(_ samples: [String: [ConversionSample]], age: Int?, countedFrom start: Timestamp) {
         for (tenant, samples) in samples where brakes[tenant] != nil {
             brakes[tenant]?.read(samples, age: age, by: histories[tenant] ?? ConversionHistory())
-            guard age == ApprovalCurve.ages.indices.last, let brake = brakes[tenant] else { continue }
-            for sample in samples where sample.id.version7Time.map({ $0 >= start }) ?? false {
-                if !brake.isExplained(sample) { counts.add(sample, of: tenant) }
-            }
+            if age == ApprovalCurve.ages.indices.last { count(samples, of: tenant, from: start) }
         }
         shrink()
+    }
+
+    /// Takes the verifications from a time up to where those that are known begin, at the last age.
+    package mutating func readOlder(
+        _ samples: [String: [ConversionSample]],
+        from start: Timestamp,
+        countedFrom counted: Timestamp
+    ) {
+        for (tenant, samples) in samples where brakes[tenant] != nil {
+            brakes[tenant]?.readOlder(samples, by: histories[tenant] ?? ConversionHistory())
+            count(samples, of: tenant, from: counted)
+        }
+        readFrom = start
+        for tenant in brakes.keys { brakes[tenant]?.readFrom = start }
+        shrink()
+    }
+
+    /// True if memory has no room for verifications of before a time.
+    package func hasForgotten(before time: Timestamp) -> Bool { brakes.values.allSatisfy { $0.beginning > time } }
+
+    private mutating func count(_ samples: [ConversionSample], of tenant: String, from start: Timestamp) {
+        guard let brake = brakes[tenant] else { return }
+        for sample in samples where sample.id.version7Time.map({ $0 >= start }) ?? false {
+            if !brake.isExplained(sample) { counts.add(sample, of: tenant) }
+        }
     }
 
     /// Takes memory from the tenant that has most of it, so that an attack on one shortens no other's window.

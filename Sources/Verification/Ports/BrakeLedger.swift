@@ -42,6 +42,14 @@ package protocol BrakeLedger: Sendable {
     /// A block that an operator has lifted meanwhile stays lifted until its scope trips again.
     func store(_ blocks: [TenantBlock], by reader: UUIDValue) async throws -> Bool
 
+    /// The launches in force that have a maximum and messages left.
+    func launches() async throws -> [BrakeLaunch]
+
+    /// Stores how many messages launches have used; false if another worker is the reader.
+    ///
+    /// One that an operator has announced anew meanwhile stays as it is.
+    func store(_ launches: [BrakeLaunch], by reader: UUIDValue) async throws -> Bool
+
     /// The counts of the hours from a time on, of all providers together.
     func conversionHours(since: Timestamp) async throws -> ConversionCounts
 

@@ -13,7 +13,7 @@ package protocol BudgetLedger: Sendable {
     /// Gives leased money back that was not spent.
     func giveBack(_ returns: [BudgetReturn]) async throws
 
-    /// The present rate of a budget, and its end at this rate.
+    /// The present rate of a budget, and its end by that and by what is usual for the hours to come.
     func forecast(_ budget: Budget, of tenant: String, amount: Money) async throws -> BudgetForecast?
 }
 

@@ -171,9 +171,90 @@ import Verification
         try await second.round()
         #expect(second.turn != nil)
         #expect(ledger.with { $0.blocks } == before)
+        for _ in 0..<12 { try await second.round() }
+        #expect(ledger.with { $0.blocks } == before)
         #expect(second.turn?.brakes.size == first.turn?.brakes.size)
         // Only who reads is new.
         #expect(log.lines.count == lines + 1)
+    }
+
+    @Test func `a reader that takes over judges the newest at once, and reads the hour before in parts, once`()
+        async throws
+    {
+        wake()
+        let start = ledger.with { $0.now }
+        // An attack a minute ago, a hundred people of before in each ten minutes, and one of more than an hour ago.
+        ledger.add(40, at: start - .seconds(60))
+        for part in 1...5 {
+            ledger.add(100, at: start - .seconds(600 * part + 30), prefix: nil, approvedAfter: .seconds(20))
+        }
+        ledger.add(1, at: start - .seconds(3601), prefix: nil)
+        var reading = reading()
+        try await reading.round()
+        #expect(blocks.map(\.block.state) == [.blocked])
+        let first = ledger.with { $0.reads.count }
+        #expect(first == 61 + ConversionReading.olderSlices)
+        var rounds = 1
+        while reading.turn?.hasOlder == true, rounds < 20 {
+            try await reading.round()
+            rounds += 1
+        }
+        #expect(rounds == 10)
+        #expect(reading.turn?.brakes.size == 40 + 500 + 3 * 2)
+        let slices = ledger.with { $0.reads }.filter { $0.to <= start - .seconds(600) }.sorted { $0.to < $1.to }
+        #expect(slices.first?.from == start - .seconds(3600) && slices.last?.to == start - .seconds(600))
+        #expect(zip(slices, slices.dropFirst()).allSatisfy { $0.to == $1.from })
+        // What is read backwards leaves as it would have.
+        try await run(&reading, for: 3000)
+        #expect(reading.turn?.brakes.size == 40 + 3 * 2)
+    }
+
+    @Test func `a reader reads no more of a busy hour than memory takes, but what nobody has counted`() async throws {
+        wake()
+        let start = ledger.with { $0.now }
+        ledger.add(300, at: start - .seconds(900), prefix: nil)
+        var reading = ConversionReading(
+            ledger: ledger,
+            policies: PolicySource(.test()),
+            logger: log.logger,
+            maximumSize: 100
+        )
+        ledger.with { $0.countedTo = start - .seconds(1800) }
+        for _ in 0..<20 { try await reading.round() }
+        #expect(reading.turn?.hasOlder == false && reading.turn?.brakes.size ?? 0 <= 100)
+        #expect(ledger.with { $0.reads.map(\.from).min() } == start - .seconds(1800))
+        try await run(&reading, for: 62)
+        #expect(ledger.with { $0.hours.groups.values.reduce(0) { $0 + $1.verifications } } == 1300)
+    }
+
+    @Test func `a launch ends with its messages, whoever counts them`() async throws {
+        wake()
+        let start = ledger.with { $0.now }
+        let turn = BrakeTurn(tenant: "default", key: BrakeKey(region: "DE"))
+        ledger.with { $0.launches[turn] = BrakeLaunch(turn: turn, createdAt: start, maximum: 100) }
+        var first = reading()
+        try await first.round()
+        ledger.add(30, at: start - .milliseconds(500), prefix: nil, approvedAfter: .seconds(20))
+        ledger.add(60, at: start + .seconds(1), prefix: nil, approvedAfter: .seconds(20))
+        try await run(&first, for: 70)
+        #expect(ledger.with { $0.launches[turn]?.used } == 60)
+        ledger.add(30, at: ledger.with { $0.now }, prefix: nil, approvedAfter: .seconds(20))
+        try await run(&first, for: 640)
+        #expect(ledger.with { $0.launches[turn]?.matured } == 60)
+        // The first one ends without a word; the other one counts the rest, and nothing twice.
+        var second = reading()
+        ledger.advance(by: .seconds(7))
+        try await run(&second, for: 70)
+        #expect(ledger.with { $0.launches[turn]?.used } == 90)
+        #expect(log.lines(.brakeLaunchOver).isEmpty)
+        ledger.add(10, at: ledger.with { $0.now }, prefix: nil, approvedAfter: .seconds(20))
+        try await run(&second, for: 6)
+        #expect(ledger.with { $0.launches[turn]?.used } == 100)
+        let lines = log.lines(.brakeLaunchOver)
+        #expect(lines.count == 1 && lines.first?.fields["sends"] == .integer(100))
+        ledger.add(10, at: ledger.with { $0.now }, prefix: nil, approvedAfter: .seconds(20))
+        try await run(&second, for: 70)
+        #expect(log.lines(.brakeLaunchOver).count == 1)
     }
 
     @Test func `a reader that ends while it reads the last hour leaves it to the next`() async throws {
@@ -183,7 +264,7 @@ import Verification
         // The first one loses its lease in the middle of its first round.
         ledger.with { state in
             state.onRead = { [ledger] count in
-                if count == 100 { ledger.with { $0.isFailing = true } }
+                if count == 80 { ledger.with { $0.isFailing = true } }
             }
         }
         await #expect(throws: MemoryBrakeLedger.Failure.self) { try await first.round() }
@@ -302,39 +383,5 @@ import Verification
         ledger.add(20, at: ledger.with { $0.now })
         try await run(&reading, for: 130)
         #expect(blocks.isEmpty && reading.turn?.brakes.size == 0)
-    }
-}
-
-/// A ledger that cannot store blocks for a time.
-private final class FailingStore: BrakeLedger {
-    let ledger: MemoryBrakeLedger
-    let isFailing = Mutex(false)
-
-    init(_ ledger: MemoryBrakeLedger) {
-        self.ledger = ledger
-    }
-
-    func store(_ blocks: [TenantBlock], by reader: UUIDValue) async throws -> Bool {
-        if isFailing.withLock(\.self) { throw MemoryBrakeLedger.Failure() }
-        return try await ledger.store(blocks, by: reader)
-    }
-
-    func brakeStatus() async throws -> BrakeStatus { try await ledger.brakeStatus() }
-    func brakeBoard() async throws -> BrakeBoard { try await ledger.brakeBoard() }
-    func add(_ refusals: [BrakeRefusal]) async throws { try await ledger.add(refusals) }
-    func elect(_ reader: UUIDValue, lease: Duration, judgedTo: Timestamp?) async throws -> ReaderTurn? {
-        try await ledger.elect(reader, lease: lease, judgedTo: judgedTo)
-    }
-    func resign(_ reader: UUIDValue) async throws { try await ledger.resign(reader) }
-    func conversions(from: Timestamp, to: Timestamp) async throws -> [String: [ConversionSample]] {
-        try await ledger.conversions(from: from, to: to)
-    }
-    func brakeBlocks() async throws -> [TenantBlock] { try await ledger.brakeBlocks() }
-    func blocksInForce() async throws -> [BrakeTurn: Timestamp?] { try await ledger.blocksInForce() }
-    func conversionHours(since: Timestamp) async throws -> ConversionCounts {
-        try await ledger.conversionHours(since: since)
-    }
-    func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool {
-        try await ledger.add(counts, upTo: end, by: reader)
     }
 }

@@ -28,6 +28,7 @@ final class MemoryBrakeLedger: BrakeLedger {
         var blocks: [BrakeTurn: TenantBlock] = [:]
         var refusals: [BrakeTurn: Timestamp] = [:]
         var hours = ConversionCounts()
+        var launches: [BrakeTurn: BrakeLaunch] = [:]
         var reads: [(from: Timestamp, to: Timestamp)] = []
         var version: Int64 = 0
         var boards = 0
@@ -165,6 +166,18 @@ final class MemoryBrakeLedger: BrakeLedger {
             guard state.reader == reader else { return false }
             for block in blocks { state.blocks[block.turn] = block }
             state.version += 1
+            return true
+        }
+    }
+
+    func launches() async throws -> [BrakeLaunch] { try answer { $0.launches.values.filter { !$0.isUsedUp } } }
+
+    func store(_ launches: [BrakeLaunch], by reader: UUIDValue) async throws -> Bool {
+        try answer { state in
+            guard state.reader == reader else { return false }
+            for launch in launches where state.launches[launch.turn]?.createdAt == launch.createdAt {
+                state.launches[launch.turn] = launch
+            }
             return true
         }
     }

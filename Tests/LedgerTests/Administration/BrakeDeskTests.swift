@@ -99,6 +99,26 @@ import Verification
         }
     }
 
+    @Test func `a launch has a maximum, and a new one begins at none of it`() async throws {
+        try await LedgerDatabase.with { database in
+            let desk = BrakeDesk(pool: database.pool)
+            let target = BrakeTarget(tenant: "default", scope: .region, key: BrakeKey(region: "BR").value)
+            func order() async throws -> BrakeOverride? { try await desk.state(tenant: nil).orders.first?.order }
+            _ = try await desk.place(.launch, on: target, lasting: .seconds(3600), maximum: 100, reason: "TV")
+            #expect(try await order()?.maximum == 100)
+            try await database.script("UPDATE courier.brake_override SET used = 120, matured = 90")
+            let used = try #require(try await order())
+            #expect(used.used == 120 && used.isUsedUp)
+            #expect(try await desk.state(tenant: nil).board == .empty)
+            _ = try await desk.place(.launch, on: target, lasting: .seconds(3600), maximum: 200, reason: "TV")
+            let anew = try #require(try await order())
+            #expect(anew.maximum == 200 && anew.used == 0)
+            #expect(try await database.count("SELECT sum(matured)::bigint FROM courier.brake_override") == 0)
+            _ = try await desk.place(.launch, on: target, lasting: .seconds(3600), reason: "TV")
+            #expect(try await order()?.maximum == nil)
+        }
+    }
+
     @Test func `an order that has ended and a block that ended long ago are not shown`() async throws {
         try await LedgerDatabase.with { database in
             let desk = BrakeDesk(pool: database.pool)

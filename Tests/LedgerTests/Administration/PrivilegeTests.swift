@@ -42,8 +42,11 @@ import Testing
         "budget_raise": "worker: r; operator: rawd",
     ]
 
-    /// The columns that an operator may update: enough to lift a block.
-    private static let columns = ["column brake_block changes_at", "column brake_block state"]
+    /// The columns that an operator may update, enough to lift a block, and those of a worker: the count of a launch.
+    private static let columns = [
+        "column brake_block changes_at", "column brake_block state", "column brake_override matured",
+        "column brake_override matured_to", "column brake_override used",
+    ]
 
     /// The roles that may execute each function; a function may run with its owner's rights.
     private static let functions: [String: String] = [
@@ -79,6 +82,7 @@ import Testing
         "lease_budget": "worker",
         "budget_month_end": "operator, worker",
         "budget_forecast": "operator, worker",
+        "budget_profile": "operator, worker",
         "budget_history": "operator, definer",
         "uuid_time": "",
         "raise_brake_version": "definer",

@@ -175,6 +175,37 @@ import Verification
         }
     }
 
+    /// Days, but for yesterday, of which the next hour costs much and all others little, as does the present one: without
+    /// them the budget would last.
+    @Test(arguments: [(2, nil), (3, 1), (14, 1)] as [(Int, Int64?)])
+    func `a forecast knows the hours of the days before`(days: Int, hours: Int64?) async throws {
+        try await LedgerDatabase.with { database in
+            let statement = Statement(
+                """
+                INSERT INTO courier.budget_spend (tenant, name, bucket, leased)
+                SELECT 'default', 'day', date_trunc('hour', clock_timestamp(), 'UTC') - n * interval '1 hour',
+                    CASE WHEN n > 24 AND n % 24 = 23 THEN 1000000 ELSE 3600 END
+                FROM generate_series(0, $1 * 24) AS n
+                """,
+                [.int32(Int32(days))]
+            )
+            try await database.pool.withSession { _ = try $0.execute(statement) }
+            let found = try await database.ledger().forecast(
+                Self.budget(),
+                of: "default",
+                amount: Money(micros: 54 * 3600)
+            )
+            let end = try #require(found).exhaustedAt
+            let next = (Timestamp.now + .seconds(3600)).hour
+            guard let hours else {
+                #expect(end == nil)
+                return
+            }
+            let last = try #require(end)
+            #expect(last >= next && last < next + .seconds(3600 * hours))
+        }
+    }
+
     @Test func `a lease waits for one that is not committed yet, and counts it`() async throws {
         try await LedgerDatabase.with { database in
             let ledger = database.ledger()

@@ -1,32 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Formats
+import Glibc
 import TestSupport
 import Testing
 
 @testable import Verification
 
 @Suite struct BrakeTests {
+    /// The seed of a simulation; `COURIER_TEST_SEED` replaces it.
+    private static func seed(_ usual: UInt64) -> UInt64 {
+        getenv("COURIER_TEST_SEED").flatMap { UInt64(String(cString: $0)) } ?? usual
+    }
+
+    private static func show(_ attack: BrakeSimulation.Attack, _ result: BrakeSimulation.Result) {
+        let first = result.firstBlock.map { "\($0)" } ?? "-"
+        print(
+            "simulated \(attack): left \(result.left), honest refused \(result.honestRefused) of \(result.honest) "
+                + "(launch \(result.launchRefused), outage \(result.outageRefused)), first block \(first) s, "
+                + "stuck \(result.stuck)"
+        )
+    }
+
     @Test(arguments: [(1, 0.5), (2, 0.66), (3, 0.85)])
     func `a day without an attack refuses nobody, through an outage and a launch`(
         seed: UInt64,
         conversion: Double
     ) {
-        var simulation = BrakeSimulation(seed: seed, conversion: conversion, honest: 30_000)
+        var simulation = BrakeSimulation(seed: Self.seed(seed), conversion: conversion, honest: 30_000)
         let result = simulation.run(.none)
+        Self.show(.none, result)
         #expect(result.honestRefused == 0)
         #expect(result.trips.isEmpty)
     }
 
     @Test func `ten times the sign-ups of a known region refuse nobody`() {
-        var simulation = BrakeSimulation(seed: 4, honest: 30_000)
-        #expect(simulation.run(.spike).honestRefused == 0)
+        var simulation = BrakeSimulation(seed: Self.seed(4), honest: 30_000)
+        let result = simulation.run(.spike)
+        Self.show(.spike, result)
+        #expect(result.honestRefused == 0)
     }
 
     @Test(arguments: [BrakeSimulation.Attack.prefix, .address, .range])
     func `an attack with something narrow in common is stopped and nobody else`(attack: BrakeSimulation.Attack) throws {
-        var simulation = BrakeSimulation(seed: 5, honest: 30_000)
+        var simulation = BrakeSimulation(seed: Self.seed(5), honest: 30_000)
         let result = simulation.run(attack)
+        Self.show(attack, result)
         #expect(result.left <= 0.015)
         #expect(result.honestRefused == 0)
         #expect(try #require(result.firstBlock) <= 35)
@@ -34,24 +53,27 @@ import Testing
     }
 
     @Test func `a slow attack on ten ranges is stopped, and hardly anybody else`() {
-        var simulation = BrakeSimulation(seed: 6, honest: 30_000)
+        var simulation = BrakeSimulation(seed: Self.seed(6), honest: 30_000)
         let result = simulation.run(.slow)
+        Self.show(.slow, result)
         #expect(result.left <= 0.01)
         #expect(result.refused <= 0.0005)
         #expect(result.stuck == 0)
     }
 
     @Test func `an attack on 200 prefixes of all regions is stopped and nobody else`() {
-        var simulation = BrakeSimulation(seed: 7, honest: 30_000)
+        var simulation = BrakeSimulation(seed: Self.seed(7), honest: 30_000)
         let result = simulation.run(.spread)
+        Self.show(.spread, result)
         #expect(result.left <= 0.05)
         #expect(result.honestRefused == 0)
         #expect(result.stuck == 0)
     }
 
     @Test func `an attack among the people of one region is stopped, and few of them`() {
-        var simulation = BrakeSimulation(seed: 8, honest: 50_000)
+        var simulation = BrakeSimulation(seed: Self.seed(8), honest: 50_000)
         let result = simulation.run(.region)
+        Self.show(.region, result)
         #expect(result.left <= 0.015)
         #expect(result.refused <= 0.0015)
         #expect(result.stuck == 0)

@@ -8,13 +8,13 @@ import Testing
 
 /// Tests the toll-fraud brake within a decision; every number is a German mobile.
 @Suite struct DecisionBrakeTests {
-    private static let phone = "+4915123456789"
-    private static let end = Timestamp.test + .seconds(300)
-    private static let client = #","client":{"ip":"192.0.2.1"}"#
+    static let phone = "+4915123456789"
+    static let end = Timestamp.test + .seconds(300)
+    static let client = #","client":{"ip":"192.0.2.1"}"#
 
-    private func number() throws -> PhoneNumber { try #require(PhoneNumber(Self.phone)) }
+    func number() throws -> PhoneNumber { try #require(PhoneNumber(Self.phone)) }
 
-    private func key(_ scope: BrakeScope) throws -> BrakeKey {
+    func key(_ scope: BrakeScope) throws -> BrakeKey {
         let hash = CodeKeys.test.brake
         return switch scope {
         case .ip: BrakeKey(.ip, hash.client(try #require(IPAddress("192.0.2.1"))))
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    private func block(
+    func block(
         _ key: BrakeKey,
         _ state: BrakeBlock.State = .blocked,
         changesAt: Timestamp = Self.end,
@@ -44,7 +44,7 @@ import Testing
         )
     }
 
-    private func order(
+    func order(
         _ scope: BrakeOverride.Scope,
         _ key: Int64,
         _ action: BrakeOverride.Action,
@@ -53,7 +53,7 @@ import Testing
         BrakeOverride(tenant: "default", scope: scope, key: key, action: action, until: until, reason: "test")
     }
 
-    private func tables(
+    func tables(
         _ blocks: [BrakeBlock],
         _ orders: [BrakeOverride] = [],
         isAsleep: Bool = false,
@@ -69,7 +69,7 @@ import Testing
         return tables
     }
 
-    private func request(
+    func request(
         _ id: String = "r1",
         phone: String = Self.phone,
         purpose: String = "sign_in",
@@ -310,78 +310,5 @@ import Testing
         tables.now = Self.end
         let late = request("r3", phone: "+4915123456780", offset: 2, at: Self.end)
         #expect(tables.intake(late).sends.count == 1)
-    }
-
-    // MARK: Repeats and probes
-
-    @Test func `a repeated request has the first answer, though the block has ended`() throws {
-        var tables = tables([block(try key(.prefix))])
-        tables.intake(request())
-        tables.brake.replace(with: .empty)
-        #expect(tables.intake(request()).outbox.isEmpty)
-        let again = tables.intake(request(offset: 1))
-        let event = try #require(again.events.first)
-        #expect(again.sends.isEmpty && event.status == "rejected" && event.reason == "duplicate_request")
-        #expect(event.text("originalReason") == "toll_fraud_suspected" && event.text("rule") == "brake.prefix")
-    }
-
-    @Test func `a half-open scope lets one request through every five seconds`() throws {
-        var tables = tables([block(try key(.prefix), .halfOpen, changesAt: .test)])
-        func phone(_ index: Int) -> String { "+491512345678\(index)" }
-        func send(_ index: Int, after seconds: Int) -> IntakeChanges {
-            tables.now = .test + .seconds(seconds)
-            return tables.intake(request("r\(index)", phone: phone(index), offset: Int64(index), at: tables.now))
-        }
-        let both = tables.intake(
-            tables.candidates([request("r0", phone: phone(0)), request("r1", phone: phone(1), offset: 1)])
-        )
-        #expect(both.sends.count == 1 && both.brake.probes.count == 1)
-        let refusal = try #require(both.events.first)
-        #expect(refusal.reason == "toll_fraud_suspected")
-        #expect(refusal.text("retryAfter") == (Timestamp.test + .seconds(90)).rfc3339)
-        #expect(send(2, after: 4).sends.isEmpty)
-        #expect(send(3, after: 5).sends.count == 1)
-        #expect(send(4, after: 6).sends.isEmpty)
-    }
-
-    @Test func `a block whose end has come is half open, though nobody has moved it on`() throws {
-        var tables = tables([block(try key(.range), changesAt: .test)])
-        #expect(tables.intake(request()).brake.probes.count == 1)
-        #expect(tables.intake(request("r2", phone: "+4915123456780", offset: 1)).sends.isEmpty)
-    }
-
-    @Test func `a probe of a narrow scope that a wider one refuses is not taken`() throws {
-        let blocks = [block(try key(.prefix), .halfOpen, changesAt: .test), block(try key(.region))]
-        var tables = tables(blocks)
-        let changes = tables.intake(request())
-        #expect(changes.events.first?.text("rule") == "brake.region" && changes.brake.probes.isEmpty)
-    }
-
-    @Test func `a tenant lets ten probes a minute through, and two while nearly all of them fail`() throws {
-        func probes(failed: Int, opened: Int) throws -> Int {
-            var blocks = [block(try key(.region), .halfOpen, changesAt: .test)]
-            blocks += (0..<20).map { block(clientKey($0), .halfOpen, changesAt: .test) }
-            blocks += (0..<failed).map { block(BrakeKey(.ip, Int64($0)), trips: 2) }
-            blocks += (0..<opened).map { block(BrakeKey(.range, Int64($0)), .ended, changesAt: .test) }
-            var tables = tables(blocks) { $0.brake.scopes = [.region: .off] }
-            let records = (0..<20).map { index in
-                InboundRecord.request(
-                    id: "r\(index)",
-                    phoneNumber: "+49151234567\(10 + index)",
-                    offset: Int64(index),
-                    at: .test,
-                    more: #","client":{"ip":"198.51.100.\#(index)"}"#
-                )
-            }
-            return tables.intake(tables.candidates(records)).sends.count
-        }
-        #expect(try probes(failed: 4, opened: 0) == 10)
-        #expect(try probes(failed: 5, opened: 0) == 2)
-        #expect(try probes(failed: 5, opened: 1) == 10)
-    }
-
-    private func clientKey(_ index: Int) -> BrakeKey {
-        guard let address = IPAddress("198.51.100.\(index)") else { preconditionFailure("an address") }
-        return BrakeKey(.ip, CodeKeys.test.brake.client(address))
     }
 }
