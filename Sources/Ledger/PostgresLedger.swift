@@ -76,6 +76,15 @@ extension PostgresError: BatchFailure {
         code == .server && sqlState == .queryCanceled || code == .connectionLost && sqlState == .transactionTimeout
     }
     package var isLockConflict: Bool { isContention && !isTimeout }
+
+    /// An error that the server answers undoes the transaction; one that a proxy answers for it says nothing.
+    package var hasSurelyWrittenNothing: Bool {
+        switch code {
+        case .server: !isConnectionError
+        case .connectionFailed, .connectionLost, .poolExhausted, .transactionAborted: true
+        case .ambiguousCommit, .unexpectedResult, .closed, .misuse: false
+        }
+    }
 }
 
 extension Timestamp {
@@ -101,6 +110,7 @@ extension Rows {
 struct UnknownValue: BatchFailure {
     var isTimeout: Bool { false }
     var isLockConflict: Bool { true }
+    var hasSurelyWrittenNothing: Bool { true }
 }
 
 extension Sequence {

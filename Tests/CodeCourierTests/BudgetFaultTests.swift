@@ -66,6 +66,10 @@ struct BudgetFaultTests {
             "tenants.default.budgets[0].timeZone: must be the name of a time zone"
         ),
         (
+            priced, "[{ name: a, amount: 5, per: month, timeZone: GMT+5 }]",
+            "tenants.default.budgets[0].timeZone: must be the name of a time zone"
+        ),
+        (
             priced, "[{ name: a, amount: 5, per: day, regions: [] }]",
             "tenants.default.budgets[0].regions: names none; leave it out for all"
         ),
@@ -147,6 +151,25 @@ struct BudgetFaultTests {
         let policy = try PolicyFile.load(path: path, providers: PolicyFaultTests.providers).get()
         let text = Self.policy(prices: Self.priced)
         #expect(try policy == PolicyFile.parse(text, file: "x", providers: PolicyFaultTests.providers).get())
+    }
+
+    @Test(arguments: ["UTC", "Etc/UTC", "Asia/Kolkata", "Asia/Calcutta", "US/Eastern", "America/Argentina/Salta"])
+    func `names of time zones that PostgreSQL knows are taken`(zone: String) {
+        let budgets = "budgets: [{ name: a, amount: 5, per: month, timeZone: \(zone) }]"
+        let text = ExampleFiles.policy.replacing(Self.links, with: budgets)
+            .replacing("tenants:", with: "prices: \(Self.priced)\ntenants:")
+        #expect(faults(text) == [])
+    }
+
+    @Test func `an allowed region needs a price of the numbers that it shares`() {
+        let prices = ["main", "backup"].flatMap { provider in
+            ["US", "GB", "DE", "FR", "IN"].map { "{ provider: \(provider), region: \($0), price: 0.1 }" }
+        }
+        let list = "{ currency: USD, list: [\(prices.joined(separator: ", "))] }"
+        let text = Self.policy(prices: list).replacing("US, GB", with: "US, GB, MF")
+            .replacing("allowByDefault: { disallowedRegions: [] }", with: "allowlistOnly: { allowedRegions: [US] }")
+        let found = faults(text)
+        #expect(found.contains { $0.contains("need a price of") && $0.contains("main to GP") }, "\(found)")
     }
 
     @Test func `prices and budgets are read`() throws {

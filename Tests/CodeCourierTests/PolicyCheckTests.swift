@@ -95,6 +95,9 @@ struct PolicyCheckTests {
                 Budget(name: "gb", amount: Money(micros: 1_000_000), currency: "USD", period: .hour, mode: .record),
             ]
             tenant.budgets[1].regions = Region("GB").map { [$0] }
+            tenant.budgets.append(
+                Budget(name: "kept", amount: Money(micros: 50_000_000), currency: "USD", period: .day, reserve: 50)
+            )
         }
         func lines(_ prices: PriceTable?, leased: [LeasedBudget]? = nil) -> [String] {
             let policy = Policy(version: "1", tenants: plain.tenants, prices: prices)
@@ -116,6 +119,7 @@ struct PolicyCheckTests {
             "  brake, one region        31         7.75  only recorded",
             "  budget all              200        50.00  a day",
             "  budget gb                10         1.00  an hour, only recorded",
+            "  budget kept             100        25.00  a day, 50 % is left for confirmed people",
         ] { #expect(told.contains(line), "\(line)") }
         #expect(lines(nil).contains { $0.contains("cost unknown: no prices") })
 
@@ -126,6 +130,17 @@ struct PolicyCheckTests {
                 "  default  all      50.00   60.50  the window may cost up to 10.50 more than the amount"
             )
         )
+    }
+
+    @Test func `a budget that pays for nothing, or for more regions than it names, is noted`() {
+        let policy = Policy.test { tenant in
+            tenant.budgets = [Budget(name: "a", amount: Money(micros: 1), currency: "USD", period: .day)]
+            tenant.budgets[0].channels = [.email]
+            tenant.budgets[0].regions = Region("EH").map { [$0] }
+        }
+        let notes = PolicyNotes(policy: policy, now: .test).warnings.map(\.description)
+        #expect(notes.contains { $0.hasPrefix("tenants.default.budgets: a pays for nothing: only text messages") })
+        #expect(notes.contains { $0.contains("a pays for EH and MA: no mobile number tells them apart") })
     }
 
     @Test func `the exit code tells a policy that a worker takes from one that it refuses`() async throws {

@@ -30,11 +30,15 @@ struct PolicyReloadTests {
 
     private var version: String { policies.current.version }
 
-    private func loader(_ path: String? = nil) -> PolicyLoader {
+    private func loader(
+        _ path: String? = nil,
+        faults: @escaping @Sendable (Policy) async -> [String] = { _ in [] }
+    ) -> PolicyLoader {
         PolicyLoader(
             path: path ?? self.path,
             providers: PolicyFaultTests.providers,
             policies: policies,
+            faults: faults,
             logger: log.logger
         )
     }
@@ -53,6 +57,16 @@ struct PolicyReloadTests {
         }
         #expect(log.events == ["policy.reloaded", "policy.reloaded"])
         #expect(log.values("policy_version") == ["2", "3"])
+    }
+
+    @Test func `a policy with a fault that only the database shows is refused`() async throws {
+        try await watching(loader { $0.version == "2" ? ["tenants.default.budgets: no"] : [] }) {
+            _ = try folder.write(Self.text("2"), to: "policy.yaml")
+            try await eventually("the refusal") { log.events == ["policy.refused"] }
+            #expect(version == "1" && log.values("fault") == ["tenants.default.budgets: no"])
+            _ = try folder.write(Self.text("3"), to: "policy.yaml")
+            try await eventually("the next version") { version == "3" }
+        }
     }
 
     @Test func `a symbolic link that is led elsewhere counts as a change`() async throws {

@@ -77,7 +77,7 @@ struct LedgerWorker: Sendable {
     }
 
     /// Marks all claims as dispatching and records the same outcome for each.
-    func settle(_ claims: [ClaimedSend], _ disposition: SendDisposition) async throws -> Recorded<[SendResult]> {
+    func settle(_ claims: [ClaimedSend], _ disposition: SendDisposition) async throws -> Recorded<RecordResult> {
         _ = try await ledger.markDispatching(claims)
         let recorded = try await ledger.record(claims.map { .init($0, disposition) })
         #expect(EventContract.violations(in: recorded.outbox) == [])

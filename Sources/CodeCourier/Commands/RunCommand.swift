@@ -140,6 +140,7 @@ struct RunCommand: AsyncParsableCommand {
             path: configuration.policyPath,
             providers: configuration.providers.channels,
             policies: worker.policies,
+            faults: { await worker.faults(of: $0) },
             logger: logger
         )
         let secrets = SecretLoader(

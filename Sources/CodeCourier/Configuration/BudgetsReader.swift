@@ -170,7 +170,8 @@ extension TenantPolicy {
             guard case .allowlistOnly(let allowed) = policy.base else { return [nil] }
             regions.formUnion(allowed)
         }
-        return regions.filter { routes.regions[$0] == nil }.sorted()
+        // Facts show one region for the mobile numbers of several.
+        return regions.union(regions.map(\.regionOfItsMobiles)).filter { routes.regions[$0] == nil }.sorted()
     }
 }
 
@@ -226,7 +227,9 @@ extension ValueRule where Value == String {
 
     fileprivate static var timeZone: Self {
         Self(requirement: "must be the name of a time zone, such as Europe/Berlin or UTC") { text in
-            text == "UTC" || TimeZone.knownTimeZoneIdentifiers.contains(text) ? text : nil
+            // PostgreSQL takes these names, and offsets and abbreviations, too, whose sign or summer time surprises.
+            let isPlace = text.contains("/") && text.utf8.count <= 64
+            return text == "UTC" || isPlace && TimeZone(identifier: text) != nil ? text : nil
         }
     }
 }

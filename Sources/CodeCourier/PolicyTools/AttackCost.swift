@@ -22,10 +22,13 @@ struct AttackCost {
             table.row("brake, one \(scope.word)", count.grouped, cost, isRecording ? "only recorded" : "then blocked")
         }
         for budget in tenant.budgets {
-            let count = price(to: budget.regions).map { Int(budget.amount.micros / max($0.micros, 1)).grouped }
+            // An attack has no confirmed people, so the reserve is left.
+            let open = budget.amount - budget.amount.percent(budget.reserve)
+            let count = price(to: budget.regions).map { Int(open.micros / max($0.micros, 1)).grouped }
             let period = "\(budget.period == .hour ? "an" : "a") \(budget.period.rawValue)"
             let mode = budget.mode == .record ? ", only recorded" : ""
-            table.row("budget \(budget.name)", count ?? "-", "\(budget.amount)", "\(period)\(mode)")
+            let reserve = budget.reserve > 0 ? ", \(budget.reserve) % is left for confirmed people" : ""
+            table.row("budget \(budget.name)", count ?? "-", "\(open)", "\(period)\(reserve)\(mode)")
         }
         return table
     }
@@ -37,7 +40,8 @@ struct AttackCost {
         let routes = [tenant.routes.fallback] + tenant.routes.regions.values
         let providers = Set(routes.flatMap(\.providers))
         let prices = prices?.prices.filter { price in
-            providers.contains(price.provider) && (regions.flatMap { price.region.map($0.contains) } ?? true)
+            providers.contains(price.provider)
+                && (regions.flatMap { regions in price.region?.isNamed(in: regions) } ?? true)
         }
         return prices?.map(\.amount).max().flatMap { $0 > .zero ? $0 : nil }
     }

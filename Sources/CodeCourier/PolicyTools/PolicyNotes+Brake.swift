@@ -10,6 +10,17 @@ extension PolicyNotes {
         for budget in budgets where budget.mode == .record {
             warn("\(path).budgets", "\(budget.name) only records: it never refuses")
         }
+        for budget in budgets {
+            if let channels = budget.channels, !channels.contains(.sms) {
+                warn("\(path).budgets", "\(budget.name) pays for nothing: only text messages (sms) cost money")
+            }
+            let shared = (budget.regions ?? []).filter { !$0.indistinguishable.isSubset(of: budget.regions ?? []) }
+            for region in shared.sorted() {
+                let others = region.indistinguishable.subtracting([region]).sorted().map(\.code).joined(separator: ", ")
+                let regions = "\(region) and \(others)"
+                warn("\(path).budgets", "\(budget.name) pays for \(regions): no mobile number tells them apart")
+            }
+        }
         if !budgets.isEmpty, budgets.allSatisfy({ $0.regions != nil || $0.purposes != nil || $0.channels != nil }) {
             warn("\(path).budgets", "no budget pays for all messages: the rest may cost any amount")
         }

@@ -63,6 +63,12 @@ struct Worker {
             await client.shutdown()
             throw StartError(description: "\(error)", isOutage: error.isOutage)
         }
+        let faults = await database.timeZoneFaults(of: policy)
+        if !faults.isEmpty {
+            await database.close()
+            await client.shutdown()
+            throw StartError(description: "policy: \(faults.joined(separator: "; "))")
+        }
         topicFaults = TopicFaults(logger: logger)
         policies = PolicySource(policy)
         do {
@@ -106,6 +112,9 @@ struct Worker {
     func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
         try await database.joinFleet(with: keys)
     }
+
+    /// The faults of a policy that only the database shows.
+    func faults(of policy: Policy) async -> [String] { await database.timeZoneFaults(of: policy) }
 
     /// The signals that end a worker: gracefully at the first one, at once at the second.
     static let endingSignals: [UnixSignal] = [.sigterm, .sigint]

@@ -112,6 +112,11 @@ struct WorkerDatabase {
         )
     }
 
+    /// The faults of budgets' time zones; none during an outage, since without a known zone no money is leased.
+    func timeZoneFaults(of policy: Policy) async -> [String] {
+        (try? await TimeZoneCheck(pool).faults(of: policy)) ?? []
+    }
+
     /// The clock's current lead; nil during an outage, which the users of the database report.
     func currentLead() async -> Duration? {
         try? await ClockCheck.lead(pool, at: clock)

@@ -14,9 +14,10 @@ struct BudgetNeed {
     static func of(_ candidates: [Candidate], repeatsUnknown: Bool) -> [BudgetKey: BudgetNeed] {
         var needs: [BudgetKey: BudgetNeed] = [:]
         for candidate in candidates {
-            let charges = candidate.possibleOutcomes.compactMap(\.charge)
-            guard let charge = charges.max(by: { $0.amount < $1.amount }) else { continue }
-            let amount = charge.amount(repeatsUnknown: repeatsUnknown)
+            let charges = candidate.possibleOutcomes.compactMap(\.charge).compactMap { charge in
+                charge.amount(repeatsUnknown: repeatsUnknown).map { (charge: charge, amount: $0) }
+            }
+            guard let (charge, amount) = charges.max(by: { $0.amount < $1.amount }) else { continue }
             for budget in charge.budgets {
                 var need = needs[charge.key(of: budget)] ?? BudgetNeed(tenant: charge.tenant, budget: budget)
                 if charge.isConfirmed, budget.reserve > 0 { need.reserved += amount } else { need.open += amount }
@@ -38,8 +39,18 @@ struct BudgetAccounts {
         var renewal: Timestamp?
         var usedAt: ContinuousClock.Instant
 
-        /// The time until which the budget is not asked again.
-        var emptyUntil: ContinuousClock.Instant?
+        /// The times until which the budget is not asked again for money that everybody may spend, and for its reserve.
+        ///
+        /// An attack that has used up the first must not keep confirmed people from the second.
+        var openPause: ContinuousClock.Instant?
+        var reservePause: ContinuousClock.Instant?
+
+        /// Begins the pauses of the kinds of money of which there is less than a batch needs.
+        mutating func pause(_ need: BudgetNeed, until end: ContinuousClock.Instant, at now: ContinuousClock.Instant) {
+            let rest = max(open - need.open, .zero)
+            if open < need.open, !now.isBefore(openPause) { openPause = end }
+            if reserved + rest < need.reserved, !now.isBefore(reservePause) { reservePause = end }
+        }
     }
 
     private var accounts: [BudgetKey: Account] = [:]
@@ -62,15 +73,18 @@ struct BudgetAccounts {
     ) -> [BudgetAsk] {
         needs.compactMap { key, need in
             if let account = accounts[key], account.endsAt <= now { close(key, account) }
-            let (open, reserved) = (accounts[key]?.open ?? .zero, accounts[key]?.reserved ?? .zero)
+            let account = accounts[key]
+            let (open, reserved) = (account?.open ?? .zero, account?.reserved ?? .zero)
             if need.open <= open, need.reserved <= reserved + (open - need.open) { return nil }
-            if let end = accounts[key]?.emptyUntil, now < end { return nil }
-            return BudgetAsk(
+            let ask = BudgetAsk(
                 tenant: need.tenant,
                 budget: need.budget,
-                open: .init(need.open, beside: open, ahead: ahead),
-                reserved: .init(need.reserved, beside: reserved, ahead: ahead)
+                open: now.isBefore(account?.openPause)
+                    ? .none : .init(need.open, beside: open, ahead: ahead),
+                reserved: now.isBefore(account?.reservePause)
+                    ? .none : .init(need.reserved, beside: reserved, ahead: ahead)
             )
+            return ask.open == .none && ask.reserved == .none ? nil : ask
         }
     }
 
@@ -93,13 +107,12 @@ struct BudgetAccounts {
         var balances: [BudgetKey: BudgetPurse.Balance] = [:]
         for (key, need) in needs {
             guard var account = accounts[key] else { continue }
+            account.pause(need, until: now + pause, at: now)
             let reserved = min(account.reserved, need.reserved)
             let open = min(account.open, need.open + (need.reserved - reserved))
             account.open -= open
             account.reserved -= reserved
             account.usedAt = now
-            let isShort = open + reserved < need.open + need.reserved
-            if isShort, account.emptyUntil.map({ $0 <= now }) ?? true { account.emptyUntil = now + pause }
             accounts[key] = account
             balances[key] = BudgetPurse.Balance(
                 open: open,
@@ -168,12 +181,14 @@ struct BudgetAccounts {
     }
 
     /// Puts back the difference between what was kept for a message and what it cost, and returns its budgets.
-    mutating func settle(_ result: SendResult) -> [BudgetKey] {
+    ///
+    /// A result that was not recorded puts nothing back: another worker has taken the message over and may have sent it.
+    mutating func settle(_ result: SendResult, isRecorded: Bool) -> [BudgetKey] {
         guard result.disposition.isFinal, let spending = open.removeValue(forKey: result.send.id)?.spending else {
             return []
         }
         let unspent = result.unspent(of: spending.amount)
-        if unspent > .zero {
+        if isRecorded, unspent > .zero {
             for (key, part) in spending.parts {
                 let open = min(part.open, unspent)
                 putBack(open, unspent - open, part.bucket, to: key)
@@ -181,6 +196,10 @@ struct BudgetAccounts {
         }
         return Array(spending.parts.keys)
     }
+}
+
+extension ContinuousClock.Instant {
+    fileprivate func isBefore(_ end: Self?) -> Bool { end.map { self < $0 } ?? false }
 }
 
 extension BudgetAsk.Need {

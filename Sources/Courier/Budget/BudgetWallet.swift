@@ -9,8 +9,8 @@ import Verification
 
 /// The worker's leased money: fills the purse of each batch, and takes back what was not spent.
 ///
-/// A batch that fails keeps its purse, since its transaction may have been committed: money is never spent twice, and a
-/// part of it may be spent never.
+/// A batch whose transaction may have been committed without an answer keeps its purse: money is never spent twice, and
+/// a part of it may be spent never. One that surely wrote nothing gets its money back.
 final class BudgetWallet: Service {
     /// A lease asks for this many batches' worth, unless little is left.
     private static let batchesAhead: Int64 = 16
@@ -56,8 +56,12 @@ final class BudgetWallet: Service {
     }
 
     /// Puts back the difference between what was kept for messages and what they cost.
-    func settle(_ results: [SendResult]) {
-        let paid = state.withLock { state in results.map { state.settle($0) } }
+    ///
+    /// `recorded` has the sends whose claims held until their results were stored.
+    func settle(_ results: [SendResult], recorded: Set<SendID>) {
+        let paid = state.withLock { state in
+            results.map { state.settle($0, isRecorded: recorded.contains($0.send.id)) }
+        }
         for (result, budgets) in zip(results, paid) {
             if let cost = result.cost { context.statistics.noteSpend(cost, of: budgets) }
         }
@@ -91,6 +95,18 @@ final class BudgetWallet: Service {
 
     private func report(_ asks: [BudgetAsk], _ leases: [BudgetLease]) async {
         let asked = Dictionary(asks.map { ($0.key, $0) }) { first, _ in first }
+        let answered = Set(leases.map(\.key))
+        for ask in asks where !answered.contains(ask.key) {
+            guard state.withLock({ state in state.isToBeLogged(ask.key, at: .now) }) else { continue }
+            let zone = "the database's server does not know the time zone \(ask.budget.timeZone)"
+            context.logger.log(
+                .budgetExhausted,
+                [
+                    .tenant: .text(ask.tenant), .budget: .text(ask.budget.name), .error: .text(zone),
+                    .mode: .text(ask.budget.mode.rawValue),
+                ]
+            )
+        }
         for lease in leases {
             guard let ask = asked[lease.key] else { continue }
             let fields: [LogField: LogValue] = [

@@ -139,10 +139,10 @@ struct Intake: Service {
             for candidate in decided { report(candidate, rules[candidate.key] ?? []) }
             context.statistics.noteUnread(decided.flatMap(\.unreadHints))
             return (recorded, claimedAt)
-        } catch let error where error.isLockConflict && candidates.count == 1 {
-            var unspent = BudgetEffects()
-            unspent.left = rules.purse
-            budgets.note(unspent)
+        } catch {
+            // A purse whose decisions may be stored is kept: it may be spent.
+            if error.hasSurelyWrittenNothing { budgets.note(BudgetEffects(left: rules.purse)) }
+            guard error.isLockConflict, candidates.count == 1 else { throw error }
             return (Recorded(IntakeResult(sends: [], waiting: candidates), outbox: []), claimedAt)
         }
     }

@@ -55,15 +55,17 @@ struct Record: Sendable {
     /// Only that faulty result is given up.
     private func writeRound(_ round: [SendResult]) async -> [SendResult] {
         guard !round.isEmpty else { return [] }
-        let outcome = await context.retry.run(.record, .untilCancelled) { () async throws -> Recorded<[SendResult]>? in
+        let outcome = await context.retry.run(.record, .untilCancelled) { () async throws -> Recorded<RecordResult>? in
             try await LedgerRetry.whole(round.count) { try await context.ledger.record(round) }
         }
         if let recorded = outcome ?? nil {
             context.observe(.recordRecorded)
-            let locked = Set(recorded.value.map(\.send.id))
-            budgets.settle(locked.isEmpty ? round : round.filter { !locked.contains($0.send.id) })
+            let waiting = recorded.value.waiting
+            let locked = Set(waiting.map(\.send.id))
+            let written = locked.isEmpty ? round : round.filter { !locked.contains($0.send.id) }
+            budgets.settle(written, recorded: recorded.value.settled)
             context.outbox.append(recorded.outbox)
-            return recorded.value
+            return waiting
         }
         guard outcome != nil, round.count > 1 else {
             giveUp(round)

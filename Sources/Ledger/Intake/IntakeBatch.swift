@@ -21,6 +21,8 @@ struct IntakeBatch: Sendable {
         self.init(candidates, candidates, rules, locked)
     }
 
+    var purse: BudgetPurse { rules.purse }
+
     private init(_ all: [Candidate], _ candidates: [Candidate], _ rules: IntakeRules, _ locked: LockedKeys?) {
         self.all = all
         self.rules = rules

@@ -29,7 +29,10 @@ extension PostgresLedger {
         _ locking: ConflictPolicy.Locking
     ) async throws -> Recorded<IntakeResult> {
         let waiting = batch.waiting
-        if batch.free.isEmpty { return Recorded(IntakeResult(sends: [], waiting: waiting), outbox: []) }
+        if batch.free.isEmpty {
+            let unspent = BudgetEffects(left: batch.purse)
+            return Recorded(IntakeResult(sends: [], waiting: waiting, budgets: unspent), outbox: [])
+        }
         let full = fullWindows.among(batch.keys.windows)
         return try await pool.withTransaction { transaction in
             var rows = try readRows(batch, full, locking, transaction)

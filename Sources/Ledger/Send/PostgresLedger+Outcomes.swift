@@ -5,7 +5,7 @@ import PostgresClient
 package import Verification
 
 extension PostgresLedger {
-    package func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
+    package func record(_ results: [SendResult]) async throws -> Recorded<RecordResult> {
         let results = results.sorted { $0.send.id < $1.send.id }
         return try await Self.mappingDataErrors {
             do {
@@ -27,7 +27,7 @@ extension PostgresLedger {
     private static let brieflyLocked = Statement("SELECT set_config('lock_timeout', '100ms', true)").repeated
 
     /// Records results of verifications that have not changed since their sends were claimed, which is the usual case.
-    private func recordAsClaimed(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
+    private func recordAsClaimed(_ results: [SendResult]) async throws -> Recorded<RecordResult> {
         try await pool.withTransaction { transaction in
             let later = results.compactMap(\.verification).filter { $0.sequence > 0 }.map(\.id)
             let answers = try transaction.run(
@@ -55,24 +55,27 @@ extension PostgresLedger {
             let others = OutcomeDecision.settle(rest, verifications: read, now: now, source: settings.source)
             changes.outbox += others.outbox
             changes.verifications = others.verifications
-            return Recorded([], outbox: try write(changes, pack, ending: results, transaction))
+            return Recorded(
+                RecordResult(settled: Set(settled.map(\.send))),
+                outbox: try write(changes, pack, ending: results, transaction)
+            )
         }
     }
 
     /// Records results whose rows no other transaction locks, and returns the others.
     ///
     /// Extends the leases of the others, since a worker that waits for a lock is alive.
-    private func recordUnlocked(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
+    private func recordUnlocked(_ results: [SendResult]) async throws -> Recorded<RecordResult> {
         try await pool.withTransaction { transaction in
             let rows = try lockFree(results, transaction)
             let waiting = results.filter(rows.isLocked)
             let free = results.filter { !rows.isLocked($0) }
-            let (changes, evidence) = try writeLocked(free, rows, transaction)
+            let (changes, settled, evidence) = try writeLocked(free, rows, transaction)
             let parcels = Array(Set(openParcels.groups(of: waiting.map(\.send.claim)).compactMap(\.self)))
             let leases = parcels.isEmpty ? [] : [extendParcels(parcels)]
             let outbox = try write(changes, rows.pack, ending: free, transaction, after: evidence + leases)
             openParcels.extend(parcels, for: settings.lease * 2)
-            return Recorded(waiting, outbox: outbox)
+            return Recorded(RecordResult(waiting: waiting, settled: settled), outbox: outbox)
         }
     }
 
@@ -106,12 +109,13 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes results whose rows are locked; returns the changes to verifications, and statements that keep evidence.
+    /// Writes results whose rows are locked; returns the changes to verifications, the sends whose claims held, and
+    /// statements that keep evidence.
     private func writeLocked(
         _ results: [SendResult],
         _ rows: FreeRows,
         _ transaction: Transaction
-    ) throws -> (OutcomeDecision.Changes, [Statement]) {
+    ) throws -> (OutcomeDecision.Changes, settled: Set<SendID>, evidence: [Statement]) {
         let answers = try transaction.run([Self.settleSends(results), .clock])
         let settled = try Self.sendClaims(answers[0])
         let open = results.filter { settled.contains($0.send.claim) && $0.isTold }
@@ -128,7 +132,7 @@ extension PostgresLedger {
             source: settings.source
         )
         let named = unsettled.filter { !late.contains($0.send.claim) && $0.attempt?.messageID != nil }
-        return (changes, named.isEmpty ? [] : [Self.keepEvidence(named)])
+        return (changes, Set(settled.map(\.send)), named.isEmpty ? [] : [Self.keepEvidence(named)])
     }
 
     /// Writes the changes, and ends the results' claims in their parcels.

@@ -183,7 +183,7 @@ extension LoggedEvent {
         "budget.exhausted",
         .error,
         "a budget is spent: its requests are refused, or only recorded, until it has money again",
-        budgetFields + [.until, .overshoot],
+        budgetFields + [.until, .overshoot, .error],
         throttledBy: [.tenant, .budget],
         again: .seconds(60)
     )

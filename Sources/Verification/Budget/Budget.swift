@@ -69,7 +69,7 @@ package struct Budget: Sendable, Equatable {
 
     /// True if it pays for a message of a purpose by a channel to a region; unknown ones are none of its lists.
     package func pays(for purpose: Purpose?, by channel: Channel, to region: Region?) -> Bool {
-        (regions.map { regions in region.map(regions.contains) ?? false } ?? true)
+        (regions.map { regions in region?.isNamed(in: regions) ?? false } ?? true)
             && (channels?.contains(channel) ?? true)
             && (purposes.map { purposes in purpose.map(purposes.contains) ?? false } ?? true)
     }
@@ -96,12 +96,14 @@ package struct BudgetKey: Sendable, Hashable, Comparable {
 package struct BudgetCharge: Sendable, Equatable {
     package let tenant: String
     package let budgets: [Budget]
-    package let amount: Money
+
+    /// Nil if a provider of the route has no price for the message: it may cost any amount, so no budget pays for it.
+    package let amount: Money?
 
     /// True for a person whose number is confirmed, who may spend the reserve.
     package let isConfirmed: Bool
 
-    package init(tenant: String, budgets: [Budget], amount: Money, isConfirmed: Bool) {
+    package init(tenant: String, budgets: [Budget], amount: Money?, isConfirmed: Bool) {
         self.tenant = tenant
         self.budgets = budgets
         self.amount = amount
@@ -109,7 +111,7 @@ package struct BudgetCharge: Sendable, Equatable {
     }
 
     /// The amount to keep ready: twice the price where a message whose outcome is unknown is sent again.
-    package func amount(repeatsUnknown: Bool) -> Money { repeatsUnknown ? amount + amount : amount }
+    package func amount(repeatsUnknown: Bool) -> Money? { amount.map { repeatsUnknown ? $0 + $0 : $0 } }
 
     package func key(of budget: Budget) -> BudgetKey { BudgetKey(tenant: tenant, name: budget.name) }
 }
@@ -124,7 +126,9 @@ extension Policy {
         if budgets.isEmpty { return nil }
         let segments = tenant.segments(of: request, in: region ?? .unknown)
         let providers = tenant.routes.route(for: request.channel, region: region ?? .unknown).providers
-        let amount = providers.compactMap { prices.cost($0, number, region, segments: segments) }.max() ?? .zero
+        let costs = providers.map { prices.cost($0, number, region, segments: segments) }
+        let known = costs.compactMap(\.self)
+        let amount = known.count == costs.count ? known.max() ?? .zero : nil
         if amount == .zero { return nil }
         return BudgetCharge(
             tenant: request.tenant,

@@ -62,9 +62,11 @@ package struct BudgetPurse: Sendable, Equatable {
 
     /// Takes an amount from each budget of a charge, or from none if one that is enforced has too little.
     ///
+    /// No budget has enough for an unknown amount.
+    ///
     /// `short` gets the budgets that only record and have too little: the message leaves, and they pay nothing.
     mutating func take(
-        _ amount: Money,
+        _ amount: Money?,
         for charge: BudgetCharge,
         short: inout [Budget]
     ) throws(BudgetExhausted) -> Spending {
@@ -73,7 +75,7 @@ package struct BudgetPurse: Sendable, Equatable {
         for budget in charge.budgets {
             let key = charge.key(of: budget)
             let mayUseReserve = charge.isConfirmed && budget.reserve > 0
-            if let part = left[key]?.take(amount, isConfirmed: mayUseReserve) {
+            if let amount, let part = left[key]?.take(amount, isConfirmed: mayUseReserve) {
                 parts[key] = part
             } else if budget.mode == .record {
                 short.append(budget)
@@ -82,7 +84,7 @@ package struct BudgetPurse: Sendable, Equatable {
             }
         }
         balances = left
-        return Spending(amount: amount, parts: parts)
+        return Spending(amount: amount ?? .zero, parts: parts)
     }
 }
 
@@ -108,9 +110,11 @@ package struct BudgetEffects: Sendable, Equatable {
     package var recorded: [Recorded] = []
 
     /// The money that the batch did not spend.
-    package var left = BudgetPurse()
+    package var left: BudgetPurse
 
-    package init() {}
+    package init(left: BudgetPurse = BudgetPurse()) {
+        self.left = left
+    }
 }
 
 extension IntakeDecision {

@@ -98,39 +98,52 @@ package struct PriceTable: Sendable, Equatable {
     package let prices: [Price]
 
     /// Each provider's prices: prefixes from the longest to the shortest, then regions, then the rest.
+    ///
+    /// Regions whose mobile numbers nothing distinguishes are one: the dearest of their prices counts for all.
     private let byProvider: [String: [Price]]
 
     package init(currency: String, prices: [Price]) {
         self.currency = currency
         self.prices = prices
-        byProvider = Dictionary(grouping: prices, by: \.provider).mapValues { prices in
+        byProvider = Dictionary(grouping: prices.map(\.ofMobiles), by: \.provider).mapValues { prices in
             prices.sorted { $0.rank > $1.rank }
         }
     }
 
     /// The cost of a text of so many segments; nil if the table has no price for it.
     package func cost(_ provider: String, _ number: PhoneNumber, _ region: Region?, segments: Int) -> Money? {
-        let price = byProvider[provider]?.first { price in
+        let region = (region ?? .unknown).regionOfItsMobiles
+        return cost(provider, segments) { price in
             price.prefix.map { number.e164.hasPrefix($0) } ?? price.region.map { $0 == region } ?? true
         }
-        return price.map { $0.cost(of: segments) }
     }
 
     /// The cost of a text to a number of which only the region is known: prices of prefixes are left out.
     package func cost(_ provider: String, _ region: Region?, segments: Int) -> Money? {
-        let price = byProvider[provider]?.first { price in
-            price.prefix == nil && (price.region.map { $0 == region } ?? true)
-        }
-        return price.map { $0.cost(of: segments) }
+        let region = (region ?? .unknown).regionOfItsMobiles
+        return cost(provider, segments) { $0.prefix == nil && ($0.region.map { $0 == region } ?? true) }
+    }
+
+    /// The dearest of the prices that hold and are equally narrow.
+    private func cost(_ provider: String, _ segments: Int, where holds: (Price) -> Bool) -> Money? {
+        guard let prices = byProvider[provider], let first = prices.firstIndex(where: holds) else { return nil }
+        let others = prices[first...].prefix { $0.rank == prices[first].rank }
+        return others.filter(holds).map { $0.cost(of: segments) }.max()
     }
 
     /// True if every number of a region has a price at a provider; nil asks for the numbers of all regions.
     package func covers(_ provider: String, _ region: Region?) -> Bool {
-        byProvider[provider]?.contains { $0.prefix == nil && ($0.region == nil || $0.region == region) } ?? false
+        let region = region?.regionOfItsMobiles
+        return byProvider[provider]?.contains { $0.prefix == nil && ($0.region == nil || $0.region == region) } ?? false
     }
 }
 
 extension PriceTable.Price {
+    /// The price with the region that facts show for its region's mobile numbers.
+    fileprivate var ofMobiles: Self {
+        Self(provider: provider, region: region?.regionOfItsMobiles, prefix: prefix, amount, per: unit)
+    }
+
     fileprivate func cost(of segments: Int) -> Money {
         Money(micros: amount.micros * (unit == .segment ? Int64(max(1, segments)) : 1))
     }

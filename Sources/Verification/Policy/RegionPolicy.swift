@@ -89,7 +89,7 @@ extension Region {
     package var indistinguishable: Set<Region> { Self.groups[self] ?? [self] }
 
     /// True if a list names the region, or one that shares its ranges of mobile numbers.
-    fileprivate func isNamed(in regions: Set<Region>) -> Bool {
+    package func isNamed(in regions: Set<Region>) -> Bool {
         if regions.contains(self) { return true }
         guard let group = Self.groups[self] else { return false }
         return !regions.isDisjoint(with: group)

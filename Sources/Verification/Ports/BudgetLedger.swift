@@ -8,6 +8,8 @@ package import Formats
 /// worker that died counts as spent. Each method is one transaction. An error means that the database failed.
 package protocol BudgetLedger: Sendable {
     /// Leases money, each ask as far as its budget has room.
+    ///
+    /// An ask whose time zone the store does not know gets no answer.
     func lease(_ asks: [BudgetAsk]) async throws -> [BudgetLease]
 
     /// Gives leased money back that was not spent.

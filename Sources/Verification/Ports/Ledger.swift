@@ -19,10 +19,10 @@ package protocol Ledger: Sendable {
     /// and then the one to be called.
     func markDispatching(_ claims: [ClaimedSend], tried: [SendClaim: [String]]) async throws -> Set<SendClaim>
 
-    /// Stores the results of claimed sends, and returns the results that wait for another transaction's lock.
+    /// Stores the results of claimed sends.
     ///
     /// A result whose claim was lost changes nothing. Throws `UnrecordableBatch` if a value is at fault.
-    func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]>
+    func record(_ results: [SendResult]) async throws -> Recorded<RecordResult>
 
     /// Releases claims whose message was surely not sent, marked or not, so that any worker may claim them at once.
     func release(_ claims: [ClaimedSend]) async throws
@@ -116,6 +116,19 @@ package struct IntakeResult: Sendable {
     }
 }
 
+package struct RecordResult: Sendable {
+    /// The results that wait for another transaction's lock.
+    package let waiting: [SendResult]
+
+    /// The sends whose claims held until their results were stored.
+    package let settled: Set<SendID>
+
+    package init(waiting: [SendResult] = [], settled: Set<SendID> = []) {
+        self.waiting = waiting
+        self.settled = settled
+    }
+}
+
 package struct ReceiptResult: Sendable {
     package let settled: [ReportedSend]
 
@@ -134,12 +147,19 @@ package protocol BatchFailure: Error {
 
     /// True if another transaction locks a row, a table, or a key that it has not committed yet.
     var isLockConflict: Bool { get }
+
+    /// True unless the transaction may have been committed.
+    var hasSurelyWrittenNothing: Bool { get }
 }
 
 extension Error {
     package var isBatchTimeout: Bool { batchFailure?.isTimeout == true }
 
     package var isLockConflict: Bool { batchFailure?.isLockConflict == true }
+
+    package var hasSurelyWrittenNothing: Bool {
+        self is UnrecordableBatch || batchFailure?.hasSurelyWrittenNothing == true
+    }
 
     private var batchFailure: (any BatchFailure)? { self as? any BatchFailure }
 }

@@ -5,18 +5,23 @@ import Logs
 import TestSupport
 import TestTools
 import Testing
-import Verification
 
 @testable import Courier
+@testable import Verification
 
 @Suite(.timeLimit(.minutes(5))) struct BudgetWalletTests {
     private static let numbers = (0..<20).map { "+491512345\(1000 + $0)" }
 
-    private static func policy(_ amount: String, mode: Budget.Mode = .enforce) throws -> Policy {
+    private static func policy(
+        _ amount: String,
+        mode: Budget.Mode = .enforce,
+        _ change: (inout Budget) -> Void = { _ in }
+    ) throws -> Policy {
         let plain = Policy.test { tenant in
             tenant.budgets = [
                 Budget(name: "day", amount: Money(amount) ?? .zero, currency: "USD", period: .day, mode: mode)
             ]
+            change(&tenant.budgets[0])
         }
         let price = try #require(Money("0.10"))
         return Policy(
@@ -98,6 +103,85 @@ import Verification
             let lines = worker.log.lines(.policyRecorded).filter { $0.fields["rule"] == "budget.day" }
             #expect(lines.count == 4)
         }
+    }
+
+    @Test func `an attack that has used up everybody's money locks no confirmed people out`() async throws {
+        try await MemoryWorker.with(budgets: MemoryBudgetLedger()) { worker in
+            worker.policies.replace(with: try Self.policy("1.00") { $0.reserve = 50 })
+            worker.source.add(Array(Self.numbers[..<10]))
+            try await worker.settle(events: 10)
+            #expect(worker.sink.answers.count { $0 == "rejected budget_exhausted" } == 5)
+            // Within the pause after the last refusal, between two people of the attack.
+            worker.source.add([Self.numbers[10]])
+            worker.source.add(records: [Self.confirmed(Self.numbers[11], offset: 100)])
+            worker.source.add([Self.numbers[12]])
+            try await worker.settle(events: 13)
+            #expect(worker.sink.answers.count { $0 == "sent" } == 6)
+            // The reserve, too, has an end.
+            for (index, number) in Self.numbers[13...19].enumerated() {
+                worker.source.add(records: [Self.confirmed(number, offset: 101 + Int64(index))])
+            }
+            try await worker.settle(events: 20)
+            #expect(worker.sink.answers.count { $0 == "sent" } == 10)
+        }
+    }
+
+    private static func confirmed(_ number: String, offset: Int64) -> InboundRecord {
+        let recipient = #"{"phoneNumber":"\#(number)","confirmed":true}"#
+        let json = #"{"requestId":"request-\#(number)","purpose":"sign_in","recipient":\#(recipient)}"#
+        return .raw(json, offset: offset, at: .now)
+    }
+
+    @Test func `a batch that surely wrote nothing gets its money back`() async throws {
+        let budgets = MemoryBudgetLedger()
+        try await MemoryWorker.with(budgets: budgets) { worker in
+            worker.policies.replace(with: try Self.policy("0.50"))
+            worker.ledger.fail(.intake, Array(repeating: .slow, count: 4))
+            worker.source.add(Array(Self.numbers[..<5]))
+            try await worker.settle(events: 5)
+            #expect(worker.sink.answers == Array(repeating: "sent", count: 5))
+        }
+        #expect(budgets.leased("day") == Money("0.50"))
+    }
+
+    @Test func `a batch that may be committed keeps its money`() async throws {
+        let budgets = MemoryBudgetLedger()
+        try await MemoryWorker.with(budgets: budgets) { worker in
+            worker.policies.replace(with: try Self.policy("100"))
+            worker.ledger.fail(.intake, [.answerLost])
+            worker.source.add(Array(Self.numbers[..<5]))
+            try await worker.settle(events: 5)
+        }
+        #expect(try #require(Money("0.50")) <= budgets.leased("day"))
+    }
+
+    @Test func `a time zone that the database does not know stops no other tenant`() async throws {
+        try await MemoryWorker.with(budgets: MemoryBudgetLedger()) { worker in
+            worker.policies.replace(
+                with: try Self.policy("10") {
+                    $0.period = .month
+                    $0.timeZone = MemoryBudgetLedger.unknownZone
+                }
+            )
+            worker.source.add(Array(Self.numbers[..<3]))
+            try await worker.settle(events: 3)
+            #expect(worker.sink.answers == Array(repeating: "rejected budget_exhausted", count: 3))
+            let line = try #require(worker.log.lines(.budgetExhausted).first)
+            #expect(line.fields["budget"] == "day" && line.fields["error"] != nil)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `only a result that was recorded gives money back`(isRecorded: Bool) {
+        var accounts = BudgetAccounts()
+        let key = BudgetKey(tenant: "default", name: "day")
+        let send = SendReference.test(1)
+        let part = BudgetPurse.Spending.Part(open: Money(micros: 100), reserved: .zero, bucket: .test)
+        accounts.keep([send.id: .init(amount: Money(micros: 100), parts: [key: part])], until: .now + .seconds(60))
+        let result = SendResult(send: send, disposition: .failed(.providerRefused), attempts: 1, attempt: nil)
+        _ = accounts.settle(result, isRecorded: isRecorded)
+        let returned = accounts.takeReturns(unusedFor: .zero, at: .now)
+        #expect(returned.map(\.amount.micros) == (isRecorded ? [100] : []))
     }
 
     @Test func `without the budgets' table nothing is decided, and nothing is lost`() async throws {

@@ -34,6 +34,7 @@ final class FailingLedger: Ledger {
     struct Slow: BatchFailure {
         let isTimeout = true
         let isLockConflict = false
+        let hasSurelyWrittenNothing = true
     }
 
     struct Held {
@@ -200,7 +201,7 @@ extension FailingLedger {
         }
     }
 
-    func record(_ results: [SendResult]) async throws -> Recorded<[SendResult]> {
+    func record(_ results: [SendResult]) async throws -> Recorded<RecordResult> {
         try perform(.record) { state in
             let busy = results.filter { state.locked.contains($0.send.verificationID) }
             let taken = results.filter { result in
@@ -209,7 +210,8 @@ extension FailingLedger {
                 }
                 return held.claim.reference == result.send && held.state != nil
             }
-            return Recorded(busy, outbox: Self.settle(taken, &state))
+            let settled = Set(taken.map(\.send.id))
+            return Recorded(RecordResult(waiting: busy, settled: settled), outbox: Self.settle(taken, &state))
         }
     }
 

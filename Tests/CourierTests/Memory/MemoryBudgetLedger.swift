@@ -9,6 +9,9 @@ import Verification
 final class MemoryBudgetLedger: BudgetLedger {
     struct Failure: Error {}
 
+    /// A time zone that the store does not know.
+    static let unknownZone = "Area/Nowhere"
+
     private struct State {
         var leased: [BudgetKey: Money] = [:]
         var isFailing = false
@@ -31,7 +34,7 @@ final class MemoryBudgetLedger: BudgetLedger {
         try state.withLock { state in
             if state.isFailing { throw Failure() }
             state.statements += 1
-            return asks.map { ask in
+            return asks.filter { $0.budget.timeZone != Self.unknownZone }.map { ask in
                 let before = state.leased[ask.key] ?? .zero
                 func grant(_ need: BudgetAsk.Need, _ room: Money) -> Money {
                     min(need.most, max(need.least, Money(micros: room.micros / 64)), max(room, .zero))

@@ -89,6 +89,8 @@ import Testing
         "conversion_outcome": "worker",
         "brake_history": "operator, definer",
         "sign_brake_order": "",
+        "sign_budget_raise": "",
+        "is_time_zone": "operator, worker",
     ]
 
     @Test func `what each role may do with each table is what is listed, by trying all of it`() async throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Administration
 import Formats
 import PostgresClient
 import TestSupport
@@ -184,7 +185,8 @@ import Verification
                 """
                 INSERT INTO courier.budget_spend (tenant, name, bucket, leased)
                 SELECT 'default', 'day', date_trunc('hour', clock_timestamp(), 'UTC') - n * interval '1 hour',
-                    CASE WHEN n > 24 AND n % 24 = 23 THEN 1000000 ELSE 3600 END
+                    CASE WHEN n > 24 AND n % 24 = 23 THEN 1000000
+                        WHEN n = 0 THEN extract(epoch FROM clock_timestamp())::int8 % 3600 ELSE 3600 END
                 FROM generate_series(0, $1 * 24) AS n
                 """,
                 [.int32(Int32(days))]
@@ -203,6 +205,60 @@ import Verification
             }
             let last = try #require(end)
             #expect(last >= next && last < next + .seconds(3600 * hours))
+        }
+    }
+
+    @Test func `a time zone that the server does not know stops no other budget`() async throws {
+        try await LedgerDatabase.with { database in
+            var unknown = Self.budget("unknown", .month)
+            unknown.timeZone = "Area/Nowhere"
+            let leases = try await database.ledger().lease([
+                Self.ask(unknown, 100), Self.ask(Self.budget("known", .month), 100),
+            ])
+            #expect(leases.map(\.key.name) == ["known"] && leases.first?.open.micros == 100)
+            let names = try await database.texts("SELECT b.name FROM courier.budget b")
+            #expect(names == ["known"])
+            let policy = Policy.test { $0.budgets = [unknown, Self.budget("known", .month)] }
+            let faults = try await TimeZoneCheck(database.pool).faults(of: policy)
+            #expect(faults.count == 1 && faults[0].contains("the time zone Area/Nowhere of unknown"))
+        }
+    }
+
+    @Test(arguments: Budget.Period.allCases)
+    func `steps of 62 days ago are deleted while the budget is busy`(period: Budget.Period) async throws {
+        try await LedgerDatabase.with { database in
+            let ledger = database.ledger()
+            _ = try await ledger.lease([Self.ask(Self.budget(amount: 1000, period), 100)])
+            try await database.script(
+                """
+                INSERT INTO courier.budget_spend (tenant, name, bucket, leased)
+                SELECT 'default', 'day', clock_timestamp() - n * interval '1 day', 1 FROM unnest('{61,63,100}'::int4[]) AS n
+                """
+            )
+            _ = try await ledger.lease([Self.ask(Self.budget(amount: 1000, period), 100)])
+            let old = try await database.count(
+                "SELECT count(*) FROM courier.budget_spend s WHERE s.bucket < clock_timestamp() - interval '60 days'"
+            )
+            #expect(old == 1)
+        }
+    }
+
+    @Test func `an operator's amount is signed by its login, whatever it writes`() async throws {
+        try await LedgerDatabase.with { database in
+            try await database.withLogin(granted: "courier_operator") { pool in
+                let statement = Statement(
+                    """
+                    INSERT INTO courier.budget_raise AS r (tenant, name, amount, until, reason, created_at, created_by)
+                    VALUES ('default', 'day', 1500, clock_timestamp() + interval '1 hour', 'test', 'epoch', 'somebody')
+                    ON CONFLICT (tenant, name) DO UPDATE SET created_by = 'somebody else'
+                    RETURNING r.created_by = session_user AND r.created_at > now() - interval '1 hour'
+                    """
+                )
+                for _ in 0..<2 {
+                    let isSigned = try await pool.withSession { try $0.execute(statement).onlyRow.bool(0) }
+                    #expect(isSigned)
+                }
+            }
         }
     }
 

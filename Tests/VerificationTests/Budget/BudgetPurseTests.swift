@@ -57,6 +57,27 @@ import Testing
         #expect(spending.parts.count == 1 && left(purse, "a") == [50, 0] && short.isEmpty)
     }
 
+    @Test func `no budget pays for a message without a price`() throws {
+        var purse = Self.purse(["a": (1000, 0)])
+        var short: [Budget] = []
+        let charge = Self.charge([Self.budget("a")])
+        let exhausted = #expect(throws: BudgetExhausted.self) {
+            _ = try purse.take(nil, for: charge, short: &short)
+        }
+        #expect(exhausted?.budget.name == "a" && left(purse, "a") == [1000, 0])
+        let recording = Self.charge([Self.budget("a", mode: .record)])
+        let spending = try purse.take(nil, for: recording, short: &short)
+        #expect(spending.parts.isEmpty && short.map(\.name) == ["a"])
+    }
+
+    @Test(arguments: [("EH", "MA"), ("SJ", "NO"), ("MF", "GP"), ("US", "US")])
+    func `a budget's region is that of its mobile numbers`(listed: String, shown: String) throws {
+        var budget = Self.budget("a")
+        budget.regions = [try #require(Region(listed))]
+        #expect(budget.pays(for: nil, by: .sms, to: Region(shown)))
+        #expect(!budget.pays(for: nil, by: .sms, to: Region("DE")) && !budget.pays(for: nil, by: .sms, to: nil))
+    }
+
     @Test func `only confirmed people take from the reserve, and they take it first`() throws {
         var purse = Self.purse(["a": (50, 150)])
         var short: [Budget] = []

@@ -46,6 +46,23 @@ import Testing
         #expect(Self.table.cost("backup", number, Region(region), segments: segments) == nil)
     }
 
+    @Test(arguments: ["GP", "MF", "BL"])
+    func `regions that no mobile number tells apart have the dearest of their prices`(region: String) throws {
+        let table = PriceTable(
+            currency: "USD",
+            prices: [
+                .init(provider: "main", region: Region("GP"), Money(micros: 50_000), per: .segment),
+                .init(provider: "main", region: Region("MF"), Money(micros: 300_000), per: .segment),
+                .init(provider: "backup", region: Region("BL"), Money(micros: 70_000), per: .message),
+            ]
+        )
+        let number = try #require(PhoneNumber("+590690001234"))
+        #expect(table.cost("main", number, Region(region), segments: 1) == Money(micros: 300_000))
+        #expect(table.cost("main", Region(region), segments: 2) == Money(micros: 600_000))
+        #expect(table.cost("backup", number, Region(region), segments: 2) == Money(micros: 70_000))
+        #expect(table.covers("backup", Region(region)) && !table.covers("backup", Region("FR")))
+    }
+
     @Test func `a prefix alone covers no region`() {
         let table = PriceTable(
             currency: "EUR",
