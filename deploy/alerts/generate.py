@@ -13,8 +13,8 @@ import table
 RUNBOOK = "docs/operators.md"
 DATASOURCE = {"type": "loki", "uid": "${datasource}"}
 WIDTH, HEIGHT, COLUMNS = 8, 8, 3
-# An alert of a provider or a worker names it.
-SUBJECT = "".join(f"{{{{ with $labels.{label} }}}} {label.title()}: {{{{ . }}}}.{{{{ end }}}}" for label in ("provider", "worker"))
+# An alert of a part names it.
+SUBJECT = "".join(f"{{{{ with $labels.{label} }}}} {label.title()}: {{{{ . }}}}.{{{{ end }}}}" for label in ("tenant", "scope", "region", "provider", "worker"))
 HEAD = "# SPDX-License-Identifier: Apache-2.0\n# Made from alerts.yaml by generate.py: do not edit.\n"
 
 

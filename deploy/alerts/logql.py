@@ -4,7 +4,7 @@
 Known are: line filters `|=` and `|~`; the stages `json name="path"`, `regexp`, label filters, `unwrap`, and
 `label_format` with a text that is no template;
 count, sum, avg, min, max, last and absent `_over_time`, with `offset`; sum, min, max, avg and count with or without
-`by`; arithmetic, comparisons, `and`, `or`, `unless`, `unless on ()`, and `on () group_left ()` of arithmetic. Anything else
+`by`; arithmetic, comparisons, `and`, `or`, `unless`, the same with `on ()`, and `on () group_left ()` of arithmetic. Anything else
 is refused rather than guessed.
 """
 
@@ -83,7 +83,7 @@ class Parser:
             if self.peek() == "on":
                 self.next()
                 grouped = True
-                for mark in ("(", ")") if name == "unless" else ("(", ")", "group_left", "(", ")"):
+                for mark in ("(", ")") if name in ("and", "or", "unless") else ("(", ")", "group_left", "(", ")"):
                     self.next(mark)
             left = ("binary", name, left, self.binary(level + 1), grouped)
         return left
@@ -273,6 +273,10 @@ class Log:
 
 def combine(name, left, right, grouped):
     """The two sides of an operator as one vector or number."""
+    if grouped and name == "and":
+        return left if right else {}
+    if grouped and name == "or":
+        return left or right
     if name == "or":
         return left | {labels: value for labels, value in right.items() if labels not in left}
     if grouped and name == "unless":

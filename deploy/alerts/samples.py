@@ -36,7 +36,7 @@ STATS = {
     },
     "dead_routes": 0,
     "rules": {"quota_recipient": 30, "region_not_allowed": 10},
-    "brake": {"blocked": 0, "half_open": 1, "refused": 0, "recorded": 0, "reader_lag_ms": 6100},
+    "brake": {"blocked": 0, "half_open": 0, "refused": 0, "recorded": 0, "reader_lag_ms": 6100},
     "spend": {"USD": {"amount": "71.25", "regions": {"US": "45.00", "GB": "26.25"}, "budgets": {"default/all-day": "71.25"}}},
     "unread_hints": {"languageCode": 2},
     "dead_letters": 0,

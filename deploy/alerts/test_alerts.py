@@ -82,6 +82,9 @@ def week(*amounts):
 # A backup whose pause is over and that no message has asked since.
 IDLE = {"providers__backup__breaker": "half_open"}
 
+# A scope that tripped a while ago.
+TRIPPED = [samples.line(0, "brake.tripped", "warning", tenant="shop", scope="prefix", region="GB", **{"brake.key": "9f86d081"})]
+
 # For each alert the lines that fire it and lines that come near and do not.
 CASES = {
     "LagGrowing": (during(lag={"0": 12, "7": 4200}), beats(3) + beats(4, begin=3, lag={"0": 4200}) + beats(8, begin=7)),
@@ -111,7 +114,7 @@ CASES = {
     # The quiet days are a weekend, and a median knows them for what they are.
     "SpendSpike": (week("20.00", "21.50", "19.00", "18.00", "4.00", "3.00", "22.00", "66.5"),
                    week("20.00", "21.50", "19.00", "18.00", "4.00", "3.00", "2.00", "53")),
-    "BrakeTripped": (during(brake__blocked=1), during(brake__half_open=3, brake__recorded=20)),
+    "BrakeTripped": (during(brake__blocked=1), TRIPPED + during(brake__recorded=20)),
     "BrakeReaderBehind": (during(brake__reader_lag_ms=95_000), beats(5) + beats(1, begin=5, brake__reader_lag_ms=95_000) + beats(14, begin=6)),
     "ConversionLow": (CALM + [samples.line(605, "conversion.low", "warning", tenant="default", region="GB", expected=40, observed=3)],
                       CALM + [samples.line(605, "brake.asleep", "warning", tenant="default", approvals=7)]),
@@ -125,6 +128,7 @@ ALSO = {
     "RecordsLost": [lost("kafka.records_lost")],
     "TopicRefused": [during(topic_faults={"read": {"verification.requests": "not_authorized"}}),
                      lost("kafka.group_shared"), lost("receipts.group_shared")],
+    "BrakeTripped": [during(brake__half_open=3), TRIPPED + during(brake__half_open=1)],
     "DueSendsGrowing": [beats(9, ("host-1",), due_sends=2500) + apart(beats(9, ("host-2",)))],
     "OutboxGrowing": [beats(9, ("host-1",), outbox=5000) + apart(beats(9, ("host-2",)))],
     "MessagesFailing": [few(every=60, failed=1), during(decisions={"failed": 30})],
@@ -152,6 +156,9 @@ NEAR = {
 ONCE = {"worker.stopped", "worker.drain_timeout", "worker.ended", "kafka.records_lost", "receipts.records_lost",
         "send.code_mismatch"}
 
+# Events that only name the parts of an alert, which lasts by a gauge of the heartbeats.
+NAMES = {"brake.tripped", "brake.half_open"}
+
 # Heartbeats in which more than one partition, provider or outcome is affected: for each alert its lines, and the parts of
 # what it prints that must be there.
 SEVERAL = [
@@ -168,6 +175,7 @@ SEVERAL = [
     ("ProviderFailing", one(providers__backup__unknown=1, providers__main__unknown=600), ['provider="main"']),
     ("ProviderFailing", one(providers={name: {"unknown": 2, "breaker": "closed"} for name in "abcd"}),
      [f'provider="{name}"' for name in "abcd"]),
+    ("BrakeTripped", TRIPPED + during(brake__half_open=1), ['region="GB" scope="prefix" tenant="shop"']),
 ]
 
 
@@ -216,6 +224,7 @@ MINUTE = 60
 # For other alerts that end with their cause: lines whose cause ends at the fifteenth minute.
 ENDING = {
     "NoHeartbeat": beats(20, ("host-1",)) + beats(10, ("host-2",)) + beats(5, ("host-3",), begin=15),
+    "BrakeTripped": TRIPPED + during(brake__half_open=1),
     "ClockHeld": CALM + [samples.line(second, "clock.held", "error", lead_ms=90_000)
                          for second in range(5 * MINUTE, 15 * MINUTE, 35)],
 }
@@ -250,7 +259,7 @@ def test_lasting(fault):
     """An alert by a line that is written again fires once, for as long as the fault lasts."""
     for alert in ALERTS:
         tree = logql.Parser(table.condition(alert)).parse()
-        for event in {event for stages in pipelines(tree) for event in names(stages)[0]} - ONCE - {"worker.stats"}:
+        for event in {event for stages in pipelines(tree) for event in names(stages)[0]} - ONCE - NAMES - {"worker.stats"}:
             if not (interval := AGAIN.get(event)):
                 fault(f"{alert['name']}: {event} is written once, and its fault may last")
                 continue
@@ -353,6 +362,10 @@ def test_queries(fault):
         'sum(count_over_time({a="b"} [5s] offset 7s))': [(None, 3.0)],
         'sum(count_over_time({a="b"} [5s])) unless on () sum by (who) (count_over_time({a="b"} | json who="who" [5s]))': [],
         'sum(count_over_time({a="b"} [5s])) unless on () sum(count_over_time({a="b"} [5s] offset 20s))': [(None, 5.0)],
+        f"sum by (who) (sum_over_time({source})) and on () sum(count_over_time({{a=\"b\"}} [5s]))": [("a", 14.0), ("b", 21.0)],
+        f"sum by (who) (sum_over_time({source})) and on () sum(count_over_time({{a=\"b\"}} [5s] offset 20s))": [],
+        f"sum by (who) (sum_over_time({source})) or on () sum(count_over_time({{a=\"b\"}} [5s]))": [("a", 14.0), ("b", 21.0)],
+        'sum(count_over_time({a="b"} [5s] offset 20s)) or on () sum(count_over_time({a="b"} [5s]))': [(None, 5.0)],
         f"sum by (who) (count_over_time({{a=\"b\"}} | json who=\"who\" [5s])) / on () group_left () sum(count_over_time({{a=\"b\"}} [5s]))": [("a", 0.4), ("b", 0.6)],
     }.items():
         values = logql.Log(lines).evaluate(logql.Parser(query).parse(), 9.0)
