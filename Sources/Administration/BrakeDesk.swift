@@ -36,10 +36,14 @@ package struct BrakeDesk: Sendable {
         package let createdAt: Timestamp
         package let createdBy: String
 
-        package init(order: BrakeOverride, createdAt: Timestamp, createdBy: String) {
+        /// The requests that an order to block refused.
+        package let refused: Int64
+
+        package init(order: BrakeOverride, createdAt: Timestamp, createdBy: String, refused: Int64 = 0) {
             self.order = order
             self.createdAt = createdAt
             self.createdBy = createdBy
+            self.refused = refused
         }
     }
 
@@ -47,18 +51,25 @@ package struct BrakeDesk: Sendable {
     package struct State: Sendable {
         /// The database's time.
         package let now: Timestamp
+
+        /// The time up to which the fleet's reader has judged verifications; nil before its first judgement.
+        package let judgedTo: Timestamp?
         package let blocks: [Block]
         package let orders: [Order]
 
-        package init(now: Timestamp, blocks: [Block], orders: [Order]) {
+        package init(now: Timestamp, judgedTo: Timestamp? = nil, blocks: [Block], orders: [Order]) {
             self.now = now
+            self.judgedTo = judgedTo
             self.blocks = blocks
             self.orders = orders
         }
 
         /// The same as a worker has it.
         package var board: BrakeBoard {
-            BrakeBoard(blocks: blocks.map { ($0.tenant, $0.block, $0.isAsleep) }, overrides: orders.map(\.order))
+            let blocks = blocks.map { ($0.tenant, $0.block, $0.isAsleep) }
+            var board = BrakeBoard(blocks: blocks, overrides: orders.map(\.order))
+            board.readerLag = judgedTo.map { now - $0 }
+            return board
         }
     }
 
@@ -72,12 +83,27 @@ package struct BrakeDesk: Sendable {
         let statements = [Self.readTime, Self.readBlocks(tenant), Self.readOrders(tenant)]
         return try await pool.withTransaction { transaction in
             let answers = try transaction.run(statements)
+            let times = try answers[0].onlyRow
             return State(
-                now: Timestamp(microseconds: try answers[0].onlyRow.timestamp(0)),
+                now: Timestamp(microseconds: try times.timestamp(0)),
+                judgedTo: try times.optionalTimestamp(1).map { Timestamp(microseconds: $0) },
                 blocks: try answers[1].compactMap { row in try Block(row) },
                 orders: try answers[2].compactMap { row in try Order(row) }
             )
         }
+    }
+
+    /// The tenants with messages, blocks or orders of the last weeks.
+    package func tenants() async throws -> [String] {
+        let statement = Statement(
+            """
+            SELECT c.tenant FROM courier.conversion c
+            UNION SELECT b.tenant FROM courier.brake_block b
+            UNION SELECT o.tenant FROM courier.brake_override o
+            ORDER BY 1
+            """
+        )
+        return try await pool.withSession { session in try session.execute(statement).map { try $0.text(0) } }
     }
 
     /// Places an order, in place of an earlier one of the scope, and returns its end.
@@ -140,7 +166,9 @@ package struct BrakeDesk: Sendable {
         }
     }
 
-    private static let readTime = Statement("SELECT clock_timestamp()")
+    private static let readTime = Statement(
+        "SELECT clock_timestamp(), nullif(r.judged_to, '-infinity') FROM courier.conversion_reader r"
+    )
 
     private static func readBlocks(_ tenant: String?) -> Statement {
         Statement(
@@ -160,7 +188,7 @@ package struct BrakeDesk: Sendable {
         Statement(
             """
             SELECT o.tenant, o.scope, o.key, o.action, o.until, o.maximum, o.used, o.reason, o.created_at,
-                o.created_by
+                o.created_by, o.refused
             FROM courier.brake_override o
             WHERE ($1::text IS NULL OR o.tenant = $1) AND o.until > clock_timestamp()
             ORDER BY o.tenant, o.action, o.scope, o.until, o.key
@@ -230,6 +258,7 @@ extension BrakeDesk.Order {
         )
         createdAt = Timestamp(microseconds: try row.timestamp(8))
         createdBy = try row.text(9)
+        refused = try row.int64(10)
     }
 }
 

@@ -67,7 +67,7 @@ extension LogField {
             """
         case .ageMilliseconds: "time since all daily partitions were in order"
         case .scope: "`ip`, `prefix`, `range` or `region`"
-        case .brakeKey: "first 8 digits of the scope's key"
+        case .brakeKey: "first 8 digits of the scope's key; of a region, its name"
         case .order: "`allow` or `launch`"
         case .expected: "approvals that are usual by now"
         case .observed: "approvals"

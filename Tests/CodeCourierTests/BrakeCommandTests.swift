@@ -163,6 +163,35 @@ import Verification
         }
     }
 
+    @Test func `an order to block shows how many requests it refused`() {
+        let placed = order(.prefix, -1, .block)
+        let counted = BrakeDesk.Order(order: placed.order, createdAt: .test, createdBy: "ops", refused: 1234)
+        let output = BrakeListOutput(state: BrakeDesk.State(now: .test, blocks: [], orders: [counted]))
+        #expect(output.lines.last?.hasSuffix(", 1,234 stopped, by ops: our testers") == true)
+        #expect(String(decoding: output.json, as: UTF8.self).contains(#""stopped":1234,"reason""#))
+    }
+
+    @Test func `without a reader a half-open scope is explained as passing`() throws {
+        let subject = try subject()
+        let open = block(try #require(subject.key(of: .prefix)), .halfOpen)
+        let state = BrakeDesk.State(now: .test, judgedTo: .test - .seconds(500), blocks: [open], orders: [])
+        let policy = BrakePolicy(mode: .enforce)
+        let explanation = BrakeExplanation(of: subject, policy: policy, version: "7", state: state)
+        #expect(explanation.text.last == "It would be sent.")
+    }
+
+    @Test func `an unknown tenant is named, with the nearest one or those that are known`() {
+        let known = ["default", "shop"]
+        #expect(
+            TenantArgument.fault("defualt", among: known, of: "the policy")
+                == "--tenant: the policy has no tenant defualt; did you mean default?"
+        )
+        #expect(
+            TenantArgument.fault("x", among: known, of: "the database")
+                == "--tenant: the database has no tenant x; known: default, shop"
+        )
+    }
+
     // MARK: replay
 
     private func replayed() -> BrakeReplayOutput {

@@ -163,8 +163,13 @@ private final class MortalLedger: BrakeLedger {
         return try await ledger.conversionHours(since: since)
     }
 
-    func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool {
+    func add(
+        _ counts: ConversionCounts,
+        from start: Timestamp?,
+        upTo end: Timestamp,
+        by reader: UUIDValue
+    ) async throws -> Bool {
         try live()
-        return try await ledger.add(counts, upTo: end, by: reader)
+        return try await ledger.add(counts, from: start, upTo: end, by: reader)
     }
 }

@@ -194,7 +194,7 @@ import Verification
             ("read hours", PostgresLedger.readHours(since: .test)),
             ("add refusals", PostgresLedger.addRefusals([])),
             ("take reading", PostgresLedger.takeReading(UUIDValue(1), lease: .seconds(1), judgedTo: .test)),
-            ("lock reader", PostgresLedger.lockReader(UUIDValue(1), countedBefore: .test)),
+            ("lock reader", PostgresLedger.lockReader(UUIDValue(1), countedTo: .test)),
             ("is any parked", PostgresLedger.isAnyParked(behind: [])),
         ]
     }

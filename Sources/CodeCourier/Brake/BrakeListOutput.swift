@@ -78,7 +78,8 @@ extension BrakeDesk.Order {
             let count = "\(Int(order.used).grouped) of \(Int(maximum).grouped) messages"
             return order.isUsedUp ? ", over: \(count)" : ", \(count)"
         }
-        return "\(order.action.rawValue) \(place) of \(order.tenant) until \(order.until.rfc3339)\(used ?? ""), "
+        let stopped = order.action == .block ? ", \(Int(refused).grouped) stopped" : ""
+        return "\(order.action.rawValue) \(place) of \(order.tenant) until \(order.until.rfc3339)\(used ?? stopped), "
             + "by \(createdBy.printable): \(order.reason.printable)"
     }
 
@@ -92,6 +93,7 @@ extension BrakeDesk.Order {
             writer.member("maximum", Int(maximum))
             writer.member("used", Int(order.used))
         }
+        if order.action == .block { writer.member("stopped", refused) }
         writer.member("reason", order.reason)
         writer.member("createdAt", createdAt.rfc3339)
         writer.member("createdBy", createdBy)

@@ -52,7 +52,7 @@ struct BrakeExplainCommand: AsyncParsableCommand {
     func run() async throws {
         let policy = try database.loadPolicy(policy)
         guard let rules = policy.tenants[tenant] else {
-            throw StartFailure.report(["--tenant: the policy has no tenant of this name"])
+            throw StartFailure.report([TenantArgument.fault(tenant, among: policy.tenants.keys, of: "the policy")])
         }
         let keys = try database.options.read(KeySettings.readFingerprint)
         let subject = try subject(keys, policy)

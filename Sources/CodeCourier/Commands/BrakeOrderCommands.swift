@@ -99,8 +99,10 @@ struct BrakeOrderOptions: ParsableArguments {
         _ action: BrakeOverride.Action,
         on target: BrakeTarget,
         maximum: Int64? = nil,
-        at desk: BrakeDesk
+        at desk: BrakeDesk,
+        _ database: OperatorDatabaseOptions
     ) async throws {
+        try await database.checkTenant(target.tenant, at: desk)
         let until = try await desk.place(
             action,
             on: target,
@@ -134,7 +136,7 @@ struct BrakeAllowCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await target.database.withBrake { desk in
-            try await order.place(.allow, on: try await target.target(at: desk), at: desk)
+            try await order.place(.allow, on: try await target.target(at: desk), at: desk, target.database)
         }
     }
 }
@@ -161,7 +163,7 @@ struct BrakeBlockCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await target.database.withBrake { desk in
-            try await order.place(.block, on: try await target.target(at: desk), at: desk)
+            try await order.place(.block, on: try await target.target(at: desk), at: desk, target.database)
         }
     }
 }
@@ -201,7 +203,9 @@ struct BrakeLaunchCommand: AsyncParsableCommand {
     func run() async throws {
         let key = BrakeKey(region: try BrakeArgument.region(region).code).value
         let target = BrakeTarget(tenant: tenant, scope: .region, key: key)
-        try await database.withBrake { try await order.place(.launch, on: target, maximum: maximum, at: $0) }
+        try await database.withBrake { desk in
+            try await order.place(.launch, on: target, maximum: maximum, at: desk, database)
+        }
     }
 }
 

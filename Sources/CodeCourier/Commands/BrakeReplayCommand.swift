@@ -48,7 +48,7 @@ struct BrakeReplayCommand: AsyncParsableCommand {
     func run() async throws {
         let loaded = try database.loadPolicy(policy)
         if let tenant, loaded.tenants[tenant] == nil {
-            throw StartFailure.report(["--tenant: the policy has no tenant of this name"])
+            throw StartFailure.report([TenantArgument.fault(tenant, among: loaded.tenants.keys, of: "the policy")])
         }
         let now = Timestamp.now
         guard let start = since.time(before: now) else {

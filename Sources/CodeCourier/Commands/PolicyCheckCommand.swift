@@ -55,16 +55,21 @@ struct PolicyCheckCommand: AsyncParsableCommand {
             throw StartFailure.report(source.faults.result(settings).faults + reading.faults)
         }
         let leased = try await database.leased(of: policy)
-        let days = approvals ? try await daysOfTenants() : nil
+        let days = approvals ? try await daysOfTenants(of: policy) : nil
         printOutput(PolicySummary(policy: policy, now: .now, leased: leased, days: days).lines(file: file))
     }
 
     /// What is usual for each tenant with text messages in the last 14 days.
-    private func daysOfTenants() async throws -> [String: ConversionHistory] {
+    private func daysOfTenants(of policy: Policy) async throws -> [String: ConversionHistory] {
         try await database.database.withBrake { desk in
             let now = Timestamp.now
             let hours = try await desk.hours(from: now - ConversionHistory.span, to: now, tenant: nil)
-            return hours.byTenant.mapValues { ConversionHistory($0, at: now) }
+            return Dictionary(
+                uniqueKeysWithValues: hours.byTenant.map { name, counts in
+                    let brake = policy.tenants[name]?.brake
+                    return (name, ConversionHistory(counts, at: now) { brake?.judges($0) ?? true })
+                }
+            )
         }
     }
 }

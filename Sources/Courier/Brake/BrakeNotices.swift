@@ -88,8 +88,9 @@ struct BrakeNotices {
         ]
     }
 
-    /// The first 8 hexadecimal digits of a key.
+    /// A region's name, or the first 8 hexadecimal digits of another key, as commands show it.
     private static func digits(of key: BrakeKey) -> String {
+        if key.scope == .region { return key.regionName }
         let digits = String(UInt64(bitPattern: key.value) >> 32, radix: 16)
         return String(repeating: "0", count: 8 - digits.count) + digits
     }

@@ -44,6 +44,9 @@ struct ConversionReading {
         /// The verifications of before are in the stored counts.
         let countedFrom: Timestamp
 
+        /// The time up to which verifications are in the stored counts, as this reader knows; nil if there are none.
+        var countedTo: Timestamp?
+
         /// The beginning of the hour before the takeover.
         let oldest: Timestamp
         var launches = LaunchCounts()
@@ -66,6 +69,7 @@ struct ConversionReading {
             positions = ApprovalCurve.ages.map { now - $0 } + [start]
             oldest = now - Brake.window
             countedFrom = max(oldest, elected.countedTo ?? oldest)
+            countedTo = elected.countedTo
             storesAt = now + ConversionReading.storeInterval
             learnsAt = now
             self.renewedAt = renewedAt
@@ -179,9 +183,12 @@ struct ConversionReading {
         return (new, now)
     }
 
+    /// Learns what is usual.
+    ///
+    /// A failure ends the round: without a history every tenant would seem to approve too little, so nothing is judged
+    /// before the first success. Later what is known is good enough for a minute.
     private func learn(_ turn: Turn, at now: Timestamp) async throws {
-        guard turn.learnsAt <= now else { return }
-        // If it fails, what is known is good enough until then.
+        guard turn.brakes.needsHistory || turn.learnsAt <= now else { return }
         turn.learnsAt = now + Self.storeInterval
         let counts = try await ledger.conversionHours(since: (now - ConversionHistory.span).hour)
         turn.brakes.learn(counts, at: now)
@@ -269,7 +276,10 @@ struct ConversionReading {
         guard turn.storesAt <= now, turn.brakes.readFrom <= turn.countedFrom, let end = turn.positions.last else {
             return
         }
-        guard try await ledger.add(turn.brakes.counts, upTo: end, by: turn.reader) else { throw Lost() }
+        guard try await ledger.add(turn.brakes.counts, from: turn.countedTo, upTo: end, by: turn.reader) else {
+            throw Lost()
+        }
+        turn.countedTo = end
         turn.brakes.removeCounts()
         turn.storesAt = now + Self.storeInterval
     }

@@ -66,17 +66,34 @@ extension PostgresLedger: BrakeLedger {
         """
     ).repeated
 
-    /// Adds stopped requests to blocks, which are locked in the order of their keys.
+    /// Adds stopped requests to the orders to block, which refuse first, and else to the blocks.
+    ///
+    /// Rows are locked in the order of their keys.
     package static func addRefusals(_ refusals: [BrakeRefusal]) -> Statement {
         Statement(
             """
-            WITH locked AS MATERIALIZED (
-                SELECT b.tenant, b.scope, b.key, u.count, u.at
-                FROM (
-                    SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS scope, unnest($3::int8[]) AS key,
-                        unnest($4::int8[]) AS count, unnest($5::timestamptz[]) AS at
-                ) AS u
-                JOIN courier.brake_block b ON b.tenant = u.tenant AND b.scope = u.scope AND b.key = u.key
+            WITH stopped AS MATERIALIZED (
+                SELECT unnest($1::text[]) AS tenant, unnest($2::text[]) AS scope, unnest($3::int8[]) AS key,
+                    unnest($4::int8[]) AS count, unnest($5::timestamptz[]) AS at
+            ),
+            ordered AS MATERIALIZED (
+                SELECT o.tenant, o.scope, o.key, s.count
+                FROM stopped s
+                JOIN courier.brake_override o ON o.tenant = s.tenant AND o.scope = s.scope AND o.key = s.key
+                WHERE o.action = 'block' AND o.created_at <= s.at AND s.at < o.until
+                ORDER BY o.tenant, o.scope, o.key
+                FOR UPDATE OF o
+            ),
+            counted AS (
+                UPDATE courier.brake_override o SET refused = o.refused + s.count
+                FROM ordered s
+                WHERE o.tenant = s.tenant AND o.scope = s.scope AND o.key = s.key
+            ),
+            locked AS MATERIALIZED (
+                SELECT b.tenant, b.scope, b.key, s.count, s.at
+                FROM stopped s
+                JOIN courier.brake_block b ON b.tenant = s.tenant AND b.scope = s.scope AND b.key = s.key
+                WHERE (s.tenant, s.scope, s.key) NOT IN (SELECT o.tenant, o.scope, o.key FROM ordered o)
                 ORDER BY b.tenant, b.scope, b.key
                 FOR UPDATE OF b
             )

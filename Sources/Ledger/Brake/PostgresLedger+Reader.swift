@@ -79,18 +79,24 @@ extension PostgresLedger {
         return ConversionCounts(groups)
     }
 
-    package func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool {
-        // Of a COMMIT whose answer was lost nothing is added twice: the turn ends.
-        try await write([Self.addHours(counts), Self.endCount(at: end)], as: reader, countedBefore: end)
+    package func add(
+        _ counts: ConversionCounts,
+        from start: Timestamp?,
+        upTo end: Timestamp,
+        by reader: UUIDValue
+    ) async throws -> Bool {
+        // After a COMMIT whose answer was lost the row is ahead of the reader, whose turn ends: nothing is added twice.
+        let start = start ?? Timestamp(microseconds: .min)
+        return try await write([Self.addHours(counts), Self.endCount(at: end)], as: reader, countedTo: start)
     }
 
-    /// Runs statements in one transaction if this worker is still the reader, and nothing is counted up to a time.
+    /// Runs statements in one transaction if this worker is still the reader, and nothing later than a time is counted.
     func write(
         _ statements: [Statement],
         as reader: UUIDValue,
-        countedBefore end: Timestamp = Timestamp(microseconds: .max)
+        countedTo end: Timestamp = Timestamp(microseconds: .max)
     ) async throws -> Bool {
-        let lock = Self.lockReader(reader, countedBefore: end)
+        let lock = Self.lockReader(reader, countedTo: end)
         return try await pool.withTransaction { transaction in
             guard try transaction.run([lock])[0].count == 1 else { return false }
             try transaction.commit(statements)
@@ -126,11 +132,11 @@ extension PostgresLedger {
         )
     }
 
-    static func lockReader(_ reader: UUIDValue, countedBefore end: Timestamp) -> Statement {
+    static func lockReader(_ reader: UUIDValue, countedTo end: Timestamp) -> Statement {
         Statement(
             """
             SELECT r.reader FROM courier.conversion_reader r
-            WHERE r.is_only_row AND r.reader = $1 AND r.counted_to < $2
+            WHERE r.is_only_row AND r.reader = $1 AND r.counted_to <= $2
             FOR UPDATE
             """,
             [.uuid(reader.value), .timestamp(microsecondsSinceUnixEpoch: end.microseconds)]

@@ -85,7 +85,7 @@ package struct Brake {
     package func isExplained(_ sample: ConversionSample) -> Bool {
         if let row = rows[sample.id] { return row.explainedBy != nil }
         guard !blocks.isEmpty, let beganAt = sample.id.version7Time else { return false }
-        return sample.keys.contains { blocks[$0]?.explains(beganAt) == true }
+        return sample.keys(where: isOff).contains { blocks[$0]?.explains(beganAt) == true }
     }
 
     /// Takes a slice of verifications as they are at one of the ages, nil if they are younger than the first.
@@ -124,7 +124,7 @@ package struct Brake {
     private mutating func begin(_ sample: ConversionSample, isOldest: Bool) -> Evidence.Row? {
         guard let beganAt = sample.id.version7Time, beganAt >= beginning else { return nil }
         var scopes: [Evidence] = []
-        for key in sample.keys {
+        for key in sample.keys(where: isOff) {
             if let known = evidence[key] {
                 scopes.append(known)
             } else {
@@ -197,7 +197,7 @@ package struct Brake {
                 guard let found = evidence[key], let shortfall = shortfall(of: found, at: now, by: baseline) else {
                     continue
                 }
-                guard exceeds(shortfall, scope), !isOff(scope, found.region), hasRoom(for: key) else { continue }
+                guard exceeds(shortfall, scope), !found.isOff(by: isOff), hasRoom(for: key) else { continue }
                 trip(found, shortfall, at: now)
                 changed.insert(key)
             }

@@ -54,6 +54,12 @@ package struct BrakePolicy: Sendable, Equatable {
 
     package func mode(of scope: BrakeScope, in region: Region) -> Mode { regions[region] ?? scopes[scope] ?? mode }
 
+    /// False for a region in which every scope is off.
+    package func judges(_ region: String) -> Bool {
+        let region = Region(region) ?? .unknown
+        return BrakeScope.allCases.contains { mode(of: $0, in: region) != .off }
+    }
+
     package func allows(_ number: PhoneNumber?, from address: IPAddress?) -> Bool {
         if let number, allowedPrefixes.contains(where: { number.e164.hasPrefix($0) }) { return true }
         guard let address else { return false }

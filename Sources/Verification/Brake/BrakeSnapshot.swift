@@ -25,6 +25,9 @@ package struct BrakeSnapshot: Sendable, Equatable {
     private let blocks: [BrakeKey: Block]
     private let orders: [Place: Order]
 
+    /// True if nothing has been judged for longer than `patience`: nobody would end a half-open scope.
+    fileprivate var isReaderSilent = false
+
     private struct ProbeVerdict: Sendable, Equatable {
         let at: Timestamp
         let isOpen: Bool
@@ -109,8 +112,10 @@ package struct BrakeSnapshot: Sendable, Equatable {
         guard let block = blocks[key] else { return .none }
         let mode = policy.mode(of: key.scope, in: subject.region)
         if mode == .off { return .off }
-        // The end of a block holds though the reader has not moved it on yet; without a reader nobody would.
+        // The end of a block holds though the reader has not moved it on yet; without a reader nobody would, and nobody
+        // would end a half-open scope.
         if block.state == .blocked, now - block.changesAt > Self.patience { return .none }
+        if block.state == .halfOpen, isReaderSilent { return .none }
         let isHalfOpen = block.state == .halfOpen || block.changesAt <= now
         let turn = BrakeTurn(tenant: subject.tenant, key: key)
         // A further message of a verification from before the block would take a turn, and tell nothing new.
@@ -123,8 +128,8 @@ package struct BrakeSnapshot: Sendable, Equatable {
         return .refused(until: isHalfOpen ? now + BrakeBlock.probeTime : block.changesAt)
     }
 
-    /// The time after the end of a block within which a reader makes it half open.
-    private static let patience = Duration.seconds(120)
+    /// The time after the end of a block within which a reader makes it half open, and judges what is half open.
+    fileprivate static let patience = Duration.seconds(120)
 
     private func exemption(
         of subject: BrakeSubject,
@@ -169,6 +174,9 @@ package struct BrakeBoard: Sendable, Equatable {
     /// The probes that this worker has let through.
     package var turns = BrakeTurns()
 
+    /// The age of the youngest verification that the fleet's reader has judged; nil if unknown.
+    package var readerLag: Duration?
+
     /// Takes blocks of all states: those that ended within the last hour show how probes fare.
     package init(blocks: [(tenant: String, block: BrakeBlock, isAsleep: Bool)], overrides: [BrakeOverride]) {
         let blocksByTenant = Dictionary(grouping: blocks, by: \.tenant)
@@ -185,7 +193,11 @@ package struct BrakeBoard: Sendable, Equatable {
     }
 
     /// A tenant's blocks and orders; nil if there are none.
-    package subscript(tenant: String) -> BrakeSnapshot? { tenants[tenant] }
+    package subscript(tenant: String) -> BrakeSnapshot? {
+        guard var snapshot = tenants[tenant] else { return nil }
+        snapshot.isReaderSilent = (readerLag ?? .zero) > BrakeSnapshot.patience
+        return snapshot
+    }
 
     /// The number of scopes of all tenants in a state.
     package func count(of state: BrakeBlock.State) -> Int {

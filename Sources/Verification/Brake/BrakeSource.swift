@@ -75,7 +75,11 @@ package final class BrakeSource: Sendable {
 
     package init() {}
 
-    package var current: BrakeBoard { state.withLock(\.board) }
+    package var current: BrakeBoard {
+        var (board, judgedTo) = state.withLock { ($0.board, $0.judgedTo) }
+        board.readerLag = judgedTo.map { .now - $0 }
+        return board
+    }
 
     /// Replaces blocks and orders; the turns of probes stay.
     ///

@@ -22,24 +22,35 @@ package struct ConversionHistory: ConversionBaseline, Equatable {
     /// By region, for each hour of the day in UTC.
     private var volumes: [String: [Double]] = [:]
 
-    /// The sums of the last day.
+    /// The sums of the last day, over the regions that are judged.
     package private(set) var verificationsOfDay = 0
     package private(set) var approvalsOfDay = 0
 
     /// The history of a tenant that is new.
     package init() {}
 
-    package init(_ counts: ConversionCounts, at now: Timestamp) {
+    /// - Parameters:
+    ///   - counts: of the tenant.
+    ///   - now: the end of what counts.
+    ///   - isJudged: false for a region that is off in the policy. An attack that nothing may stop there says nothing of
+    ///     the tenant's other people: it neither puts the tenant to sleep nor lowers what is usual elsewhere.
+    package init(
+        _ counts: ConversionCounts,
+        at now: Timestamp,
+        judging isJudged: (String) -> Bool = { _ in true }
+    ) {
+        let judged = Set(counts.groups.keys.lazy.map(\.region)).filter(isJudged)
         var sums: [Stratum: ConversionCounts.Count] = [:]
         var all = ConversionCounts.Count()
         var days: [String: ConversionCounts.Count] = [:]
         var dayOfAll = ConversionCounts.Count()
         for (group, count) in counts.groups where group.hour > now - Self.span {
             sums[Stratum(region: group.region, isConfirmed: group.isConfirmed), default: .init()] += count
-            all += count
+            let isJudged = judged.contains(group.region)
+            if isJudged { all += count }
             guard group.hour > now - Self.day else { continue }
             days[group.region, default: .init()] += count
-            dayOfAll += count
+            if isJudged { dayOfAll += count }
         }
         verificationsOfDay = dayOfAll.verifications
         approvalsOfDay = dayOfAll.approved

@@ -96,12 +96,14 @@ package struct ConversionSample: Sendable, Equatable {
     }
 
     /// The keys of the scopes that judge the verification; confirmed people are judged by region alone.
-    var keys: [BrakeKey] {
+    ///
+    /// An IP address may ask for numbers of many regions: those where addresses are off say nothing of it.
+    func keys(where isOff: (BrakeScope, String) -> Bool) -> [BrakeKey] {
         var keys = [BrakeKey(region: region)]
         if isConfirmed { return keys }
         if let range { keys.append(BrakeKey(.range, range)) }
         if let prefix { keys.append(BrakeKey(.prefix, prefix)) }
-        if let client { keys.append(BrakeKey(.ip, client)) }
+        if let client, !isOff(.ip, region) { keys.append(BrakeKey(.ip, client)) }
         return keys
     }
 }

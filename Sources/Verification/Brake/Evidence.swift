@@ -38,6 +38,12 @@ final class Evidence {
         return rate * weight >= threshold.minimum / 2 && Double(approved) < rate * weight / threshold.ratio
     }
 
+    /// True if the scope is off; an address that has been switched off may have verifications of before in memory.
+    func isOff(by isOff: (BrakeScope, String) -> Bool) -> Bool {
+        if key.scope != .ip { return isOff(key.scope, region) }
+        return rows.allSatisfy { isOff(.ip, $0.scopes[0].region) }
+    }
+
     func add(weight change: Double, approved approvals: Int, isConfirmed: Bool) {
         if isConfirmed {
             confirmedWeight += change

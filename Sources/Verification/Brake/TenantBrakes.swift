@@ -27,6 +27,9 @@ package struct TenantBrakes {
     private var histories: [String: ConversionHistory] = [:]
     private var asleep: Set<String> = []
 
+    /// True until what is usual has been learned by the policies in force: nothing may be judged without it.
+    package private(set) var needsHistory = true
+
     /// The verifications that have come to the last age and are not stored yet.
     package private(set) var counts = ConversionCounts()
 
@@ -54,7 +57,9 @@ package struct TenantBrakes {
     /// A tenant without a brake keeps no verifications.
     @discardableResult
     package mutating func follow(_ policy: Policy, at now: Timestamp) -> [TenantBlock] {
+        let before = policies
         policies = policy.tenants.mapValues(\.brake).filter { !$0.value.isOff }
+        if policies != before { needsHistory = true }
         var lifted: [TenantBlock] = []
         for tenant in brakes.keys where policies[tenant] == nil {
             guard var brake = brakes.removeValue(forKey: tenant) else { continue }
@@ -79,7 +84,11 @@ package struct TenantBrakes {
     }
 
     package mutating func learn(_ counts: ConversionCounts, at now: Timestamp) {
-        histories = counts.byTenant.mapValues { ConversionHistory($0, at: now) }
+        histories = [:]
+        for (tenant, counts) in counts.byTenant {
+            histories[tenant] = ConversionHistory(counts, at: now) { policies[tenant]?.judges($0) ?? true }
+        }
+        needsHistory = false
     }
 
     /// Takes verifications at an age; at the last one, those that began from `start` on are counted.

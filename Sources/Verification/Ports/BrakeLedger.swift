@@ -53,8 +53,15 @@ package protocol BrakeLedger: Sendable {
     /// The counts of the hours from a time on, of all providers together.
     func conversionHours(since: Timestamp) async throws -> ConversionCounts
 
-    /// Adds counts, which cover all verifications up to a time; false if another worker is the reader.
-    func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool
+    /// Adds counts of all verifications from a time, nil for none counted yet, up to another.
+    ///
+    /// False if another worker is the reader, or later ones are counted, as after a commit whose answer was lost.
+    func add(
+        _ counts: ConversionCounts,
+        from start: Timestamp?,
+        upTo end: Timestamp,
+        by reader: UUIDValue
+    ) async throws -> Bool
 }
 
 /// The state that workers read every two seconds.

@@ -11,15 +11,15 @@ import Verification
 
 /// Tests the fleet's reader by rounds, with a clock that the test sets.
 @Suite struct ConversionReadingTests {
-    private let ledger = MemoryBrakeLedger()
-    private let log = LogRecord()
+    let ledger = MemoryBrakeLedger()
+    let log = LogRecord()
 
-    private func reading(_ policy: Policy = .test()) -> ConversionReading {
+    func reading(_ policy: Policy = .test()) -> ConversionReading {
         ConversionReading(ledger: ledger, policies: PolicySource(policy), logger: log.logger)
     }
 
     /// Enough approvals of the last day for a verdict.
-    private func wake(_ approved: Int = 700, of verifications: Int = 1000) {
+    func wake(_ approved: Int = 700, of verifications: Int = 1000) {
         let group = ConversionCounts.Group(
             hour: (Timestamp.test - .seconds(7200)).hour,
             tenant: "default",
@@ -36,14 +36,14 @@ import Verification
     }
 
     /// Rounds every two seconds for a time.
-    private func run(_ reading: inout ConversionReading, for seconds: Int) async throws {
+    func run(_ reading: inout ConversionReading, for seconds: Int) async throws {
         for _ in 0..<(seconds / 2) {
             ledger.advance(by: .seconds(2))
             try await reading.round()
         }
     }
 
-    private var blocks: [TenantBlock] { ledger.with { Array($0.blocks.values) } }
+    var blocks: [TenantBlock] { ledger.with { Array($0.blocks.values) } }
 
     @Test func `of two workers one reads, and the other takes over within ten seconds of its end`() async throws {
         var (first, second) = (reading(), reading())

@@ -4,10 +4,13 @@ import Formats
 import Synchronization
 import Verification
 
-/// A ledger that cannot store blocks for a time.
+/// A ledger that cannot store blocks for a time, or whose answers are lost.
 final class FailingStore: BrakeLedger {
     let ledger: MemoryBrakeLedger
     let isFailing = Mutex(false)
+
+    /// True while counts are stored and the answer is lost.
+    let losesAnswers = Mutex(false)
 
     init(_ ledger: MemoryBrakeLedger) {
         self.ledger = ledger
@@ -37,7 +40,14 @@ final class FailingStore: BrakeLedger {
     func conversionHours(since: Timestamp) async throws -> ConversionCounts {
         try await ledger.conversionHours(since: since)
     }
-    func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool {
-        try await ledger.add(counts, upTo: end, by: reader)
+    func add(
+        _ counts: ConversionCounts,
+        from start: Timestamp?,
+        upTo end: Timestamp,
+        by reader: UUIDValue
+    ) async throws -> Bool {
+        let isAdded = try await ledger.add(counts, from: start, upTo: end, by: reader)
+        if losesAnswers.withLock(\.self) { throw MemoryBrakeLedger.Failure() }
+        return isAdded
     }
 }

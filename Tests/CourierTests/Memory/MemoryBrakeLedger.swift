@@ -35,6 +35,7 @@ final class MemoryBrakeLedger: BrakeLedger {
         var added: [BrakeRefusal] = []
         var isFailing = false
         var refusesReads = false
+        var refusesHours = false
         var failures = 0
 
         /// Called with each slice that is read.
@@ -182,11 +183,22 @@ final class MemoryBrakeLedger: BrakeLedger {
         }
     }
 
-    func conversionHours(since: Timestamp) async throws -> ConversionCounts { try answer { $0.hours } }
-
-    func add(_ counts: ConversionCounts, upTo end: Timestamp, by reader: UUIDValue) async throws -> Bool {
+    func conversionHours(since: Timestamp) async throws -> ConversionCounts {
         try answer { state in
-            guard state.reader == reader else { return false }
+            if state.refusesHours { throw Failure() }
+            return state.hours
+        }
+    }
+
+    func add(
+        _ counts: ConversionCounts,
+        from start: Timestamp?,
+        upTo end: Timestamp,
+        by reader: UUIDValue
+    ) async throws -> Bool {
+        try answer { state in
+            let earliest = Timestamp(microseconds: .min)
+            guard state.reader == reader, state.countedTo ?? earliest <= start ?? earliest else { return false }
             var groups = state.hours.groups
             for (group, count) in counts.groups {
                 let known = groups[group, default: .init()]

@@ -32,7 +32,7 @@ import Testing
         "maintenance": "",
         "key_check": "worker: ra",
         "day_table": "",
-        "conversion_reader": "worker: rw",
+        "conversion_reader": "worker: rw; operator: r",
         "conversion": "worker: raw; operator: r",
         "brake_block": "worker: raw; operator: r",
         "brake_override": "worker: r; operator: rawd",
@@ -45,7 +45,8 @@ import Testing
     /// The columns that an operator may update, enough to lift a block, and those of a worker: the count of a launch.
     private static let columns = [
         "column brake_block changes_at", "column brake_block state", "column brake_override matured",
-        "column brake_override matured_to", "column brake_override used",
+        "column brake_override matured_to", "column brake_override refused", "column brake_override used",
+        "column conversion_reader judged_to",
     ]
 
     /// The roles that may execute each function; a function may run with its owner's rights.

@@ -74,7 +74,7 @@ import Verification
             let ledger = database.ledger()
             _ = try await ledger.elect(Self.reader(1), lease: .seconds(60))
             #expect(try await ledger.store([Self.block()], by: Self.reader(2)) == false)
-            #expect(try await ledger.add(Self.counts(1), upTo: .test, by: Self.reader(2)) == false)
+            #expect(try await ledger.add(Self.counts(1), from: nil, upTo: .test, by: Self.reader(2)) == false)
             #expect(try await database.count("SELECT count(*) FROM courier.brake_block") == 0)
             #expect(try await database.count("SELECT count(*) FROM courier.conversion") == 0)
             #expect(try await ledger.store([Self.block()], by: Self.reader(1)))
@@ -132,7 +132,11 @@ import Verification
         ("status = 'unknown', used_providers = 'main'", .open),
         ("status = 'expired', used_providers = 'main', state = 'expired'", .open),
         ("status = 'failed'", .unsent),
-        ("status = 'undelivered', used_providers = 'main'", .unsent),
+        ("status = 'undelivered', used_providers = 'main'", .open),
+        // The newest message never left, and an earlier one did.
+        ("status = 'failed', used_providers = 'main'", .open),
+        ("status = 'expired_unsent', used_providers = 'main'", .open),
+        ("status = 'failed', used_providers = '!other'", .unsent),
         ("status = 'expired_unsent'", .unsent),
         ("status = 'expired', state = 'expired'", .unsent),
         ("status = 'expired', state = 'expired', used_providers = '!other'", .unsent),
@@ -298,12 +302,15 @@ import Verification
             let ledger = database.ledger()
             let reader = Self.reader()
             _ = try await ledger.elect(reader, lease: .seconds(60))
+            var start: Timestamp?
             for (second, counts) in [Self.counts(10), Self.counts(20), Self.counts(5, provider: "")].enumerated() {
-                #expect(try await ledger.add(counts, upTo: .test + .seconds(second), by: reader))
-                // As after a COMMIT whose answer was lost.
-                #expect(try await !ledger.add(counts, upTo: .test + .seconds(second), by: reader))
+                let end = Timestamp.test + .seconds(second)
+                #expect(try await ledger.add(counts, from: start, upTo: end, by: reader))
+                // As after a COMMIT whose answer was lost: the next round's end is later.
+                #expect(try await !ledger.add(counts, from: start, upTo: end + .seconds(2), by: reader))
+                start = end
             }
-            #expect(try await ledger.add(ConversionCounts(), upTo: .test + .seconds(9), by: reader))
+            #expect(try await ledger.add(ConversionCounts(), from: start, upTo: .test + .seconds(9), by: reader))
             #expect(try await database.count("SELECT count(*) FROM courier.conversion") == 2)
             let hours = try await ledger.conversionHours(since: .test - .seconds(3600))
             #expect(
@@ -329,7 +336,7 @@ import Verification
             _ = try await ledger.store(blocks, by: Self.reader())
             for days in [34, 36] {
                 let counts = Self.counts(1, hour: now - .seconds(days * 86_400))
-                _ = try await ledger.add(counts, upTo: now, by: Self.reader())
+                _ = try await ledger.add(counts, from: now, upTo: now, by: Self.reader())
             }
             try await database.script(
                 """
@@ -351,7 +358,7 @@ import Verification
                 let ledger = database.ledger(on: pool)
                 let now = try #require(try await ledger.elect(Self.reader(), lease: .seconds(60))).now
                 #expect(try await ledger.store([Self.block()], by: Self.reader()))
-                #expect(try await ledger.add(Self.counts(1), upTo: now, by: Self.reader()))
+                #expect(try await ledger.add(Self.counts(1), from: nil, upTo: now, by: Self.reader()))
                 try await ledger.add([BrakeRefusal(tenant: "default", key: BrakeKey(.prefix, -7), at: now)])
                 _ = try await ledger.conversions(from: now - .seconds(60), to: now)
                 #expect(try await ledger.brakeBlocks().count == 1)

@@ -57,6 +57,17 @@ import Testing
         #expect(abs(history.rate(region: "IT", isConfirmed: false).value - tenant) < 1e-9)
     }
 
+    @Test func `a region that is off lowers what is usual nowhere else, and keeps its own rate`() {
+        let attack = Self.counts([2], region: "US", 4500, approved: 0)
+        let groups = Self.counts([2], 500, approved: 350).merging(attack) { $1 }
+        let history = ConversionHistory(ConversionCounts(groups), at: .test) { $0 != "US" }
+        let tenant = (350 + 20 * 0.65) / 520
+        #expect(abs(history.rate(region: "IT", isConfirmed: false).value - tenant) < 1e-9)
+        #expect(abs(history.rate(region: "US", isConfirmed: false).value - 20 * tenant / 4520) < 1e-9)
+        #expect(history.approvalsOfDay == 350 && history.verificationsOfDay == 500)
+        #expect(!history.isAsleep(below: 200))
+    }
+
     @Test func `what began more than 14 days ago counts no more`() {
         let history = Self.history(Self.counts([14 * 24 + 1], 1000, approved: 0))
         #expect(history.rate(region: "DE", isConfirmed: false) == .unknown)

@@ -106,6 +106,68 @@ import Testing
         }
     }
 
+    private static func verification(_ number: Int, of region: String) -> ConversionSample {
+        var random = SystemRandomNumberGenerator()
+        return ConversionSample(
+            id: .version7(at: .test + .milliseconds(number), using: &random),
+            region: region,
+            client: 1,
+            prefix: Int64(number),
+            range: Int64(number),
+            isConfirmed: false,
+            outcome: .open
+        )
+    }
+
+    @Test func `an address is judged by its requests to regions that are not off, whichever came first`() throws {
+        let france = try #require(Region("FR"))
+        let policy = Policy.test { $0.brake.regions[france] = .off }
+        for (regions, keys) in [(["FR", "US"], [BrakeKey(.ip, 1)]), (["FR", "FR"], [])] {
+            var brakes = TenantBrakes()
+            brakes.follow(policy, at: .test)
+            let rows = (0..<80).map { Self.verification($0, of: $0 == 0 ? regions[0] : regions[1]) }
+            brakes.read(["default": rows], age: 5, countedFrom: .test)
+            #expect(brakes.judge(at: .test + .seconds(600)).changed.map(\.block.key) == keys)
+        }
+        // Switched off while its evidence is in memory, it trips no more.
+        var brakes = TenantBrakes()
+        brakes.follow(policy, at: .test)
+        brakes.read(["default": (0..<80).map { Self.verification($0, of: "US") }], age: 5, countedFrom: .test)
+        brakes.follow(.test { $0.brake.scopes = [.ip: .off, .region: .off] }, at: .test)
+        #expect(brakes.judge(at: .test + .seconds(600)).changed.isEmpty)
+    }
+
+    @Test func `an attack in a region that is off puts no tenant to sleep`() throws {
+        let states = try #require(Region("US"))
+        func counts(
+            _ region: String,
+            _ verifications: Int,
+            approved: Int
+        ) -> [ConversionCounts.Group: ConversionCounts.Count] {
+            let hour = (Timestamp.test - .seconds(7200)).hour
+            let group = ConversionCounts.Group(
+                hour: hour,
+                tenant: "default",
+                region: region,
+                provider: "",
+                isConfirmed: false
+            )
+            let within = [Int](repeating: approved, count: 6)
+            return [group: .init(verifications: verifications, approved: approved, sends: 1, within: within)]
+        }
+        let all = counts("DE", 500, approved: 350).merging(counts("US", 4500, approved: 0)) { $1 }
+        for isOff in [true, false] {
+            var brakes = TenantBrakes()
+            brakes.follow(.test { if isOff { $0.brake.regions[states] = .off } }, at: .test)
+            #expect(brakes.needsHistory)
+            brakes.learn(ConversionCounts(all), at: .test)
+            #expect(!brakes.needsHistory)
+            brakes.read(["default": Self.samples(60, from: .test) { _ in 1 }], age: 5, countedFrom: .test)
+            let changed = brakes.judge(at: .test + .seconds(600)).changed
+            #expect(!changed.isEmpty && changed.allSatisfy { $0.isAsleep == !isOff })
+        }
+    }
+
     @Test func `new rules of the policy are those of the next block`() {
         var brakes = TenantBrakes()
         brakes.follow(Self.policy, at: .test)

@@ -75,6 +75,21 @@ extension DecisionBrakeTests {
         #expect(tables.intake(request("r2", phone: "+4915123456780", offset: 1)).sends.isEmpty)
     }
 
+    @Test func `without a reader a half-open scope refuses nobody, and a block until its end`() throws {
+        for (state, lag, sends) in [
+            (BrakeBlock.State.halfOpen, Duration.seconds(60), 1), (.halfOpen, .seconds(180), 2),
+            (.blocked, .seconds(180), 0),
+        ] {
+            let end = state == .blocked ? Self.end : .test - .seconds(72_000)
+            var tables = tables([block(try key(.prefix), state, changesAt: end)])
+            tables.brake.setReaderLag(lag)
+            let records = [request(), request("r2", phone: "+4915123456780", offset: 1)]
+            let changes = tables.intake(tables.candidates(records))
+            #expect(changes.sends.count == sends)
+            #expect(changes.brake.probes.count == (sends == 1 ? 1 : 0))
+        }
+    }
+
     @Test func `a probe of a narrow scope that a wider one refuses is not taken`() throws {
         let blocks = [block(try key(.prefix), .halfOpen, changesAt: .test), block(try key(.region))]
         var tables = tables(blocks)
