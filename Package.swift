@@ -164,7 +164,8 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "Formats", "PostgresClient", "Verification", .product(name: "Crypto", package: "swift-crypto"),
+                "Formats", "Ledger", "PostgresClient", "Verification",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings,
             plugins: ["EmbedFiles"]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Formats
+import Ledger
 import PostgresClient
 package import Verification
 
@@ -20,11 +21,7 @@ extension BrakeDesk {
             ]
         )
         return try await pool.withSession { session in
-            var samples: [String: [ConversionSample]] = [:]
-            for row in try session.execute(statement) {
-                samples[try row.text(1), default: []].append(try ConversionSample(row))
-            }
-            return samples
+            try ConversionSample.byTenant(try session.execute(statement))
         }
     }
 
@@ -45,42 +42,7 @@ extension BrakeDesk {
             ]
         )
         return try await pool.withSession { session in
-            var groups: [ConversionCounts.Group: ConversionCounts.Count] = [:]
-            for row in try session.execute(statement) {
-                let group = ConversionCounts.Group(
-                    hour: Timestamp(microseconds: try row.timestamp(0)),
-                    tenant: try row.text(1),
-                    region: try row.text(2),
-                    provider: "",
-                    isConfirmed: try row.bool(3)
-                )
-                let counts = try (4...12).map { Int(try row.int64($0)) }
-                groups[group] = ConversionCounts.Count(
-                    verifications: counts[0],
-                    approved: counts[1],
-                    sends: counts[2],
-                    within: Array(counts[3...])
-                )
-            }
-            return ConversionCounts(groups)
+            try ConversionCounts(try session.execute(statement))
         }
-    }
-}
-
-extension ConversionSample {
-    /// Reads a row of `courier.brake_history`.
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        self.init(
-            id: UUIDValue(try row.uuid(0)),
-            region: try row.optionalText(2),
-            client: try row.optionalInt64(3),
-            prefix: try row.optionalInt64(4),
-            range: try row.optionalInt64(5),
-            isConfirmed: try row.optionalBool(6),
-            outcome: try row.int16(7),
-            usedProviders: try row.optionalText(8),
-            sends: try row.int16(9),
-            approvedAt: try row.optionalTimestamp(10).map { Timestamp(microseconds: $0) }
-        )
     }
 }

@@ -49,6 +49,9 @@ struct CodeCourier: AsyncParsableCommand {
             See what the budgets for text messages have left:
               code-courier budget status --config courier.yaml
 
+            See how adaptive routes share messages:
+              code-courier routes explain --config courier.yaml
+
             Rotate keys, and see which ones live verifications need:
               POSTGRES_URL_FILE=operator-url \\
                 code-courier keys status --config courier.yaml
@@ -72,8 +75,8 @@ struct CodeCourier: AsyncParsableCommand {
             shell completion in docs/operators.md.
             The pages are in docs: deployment, configuration, http-providers, policy,
             architecture, operators, log-events, scaling, performance, gateways,
-            reasons, brake, budgets, verifiers, sandbox, guarantees, threats, standards,
-            compatibility.
+            reasons, brake, budgets, routes, verifiers, sandbox, guarantees, threats,
+            standards, compatibility.
             """,
         version: "\(Version.text), librdkafka \(librdkafkaVersion)",
         subcommands: [
@@ -81,7 +84,7 @@ struct CodeCourier: AsyncParsableCommand {
             DemoCommand.self, SandboxCommand.self, PolicyCommand.self, MessageCommand.self,
             DeadLettersCommand.self, HealthCommand.self, ReportCommand.self, TopCommand.self, LogEventsCommand.self,
             SettingsCommand.self, ShowCommand.self, EraseCommand.self, BrakeCommand.self,
-            BudgetCommand.self,
+            BudgetCommand.self, RoutesCommand.self,
             KeysCommand.self, ConfigCommand.self,
         ]
     )

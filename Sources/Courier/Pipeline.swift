@@ -33,7 +33,13 @@ package struct Pipeline: Sendable {
         let intake = Intake(context: context, commits: requests, screen: screen, brake: parts.brake, budgets: budgets)
         let reports = OffsetCommits(source: parts.receipts)
         let receipts = Receipts(context: context, commits: reports, secrets: parts.receiptSecrets, desk: desk)
-        let dispatch = Dispatch(context: context, desk: desk, policies: parts.policies, executor: parts.executor)
+        let dispatch = Dispatch(
+            context: context,
+            desk: desk,
+            policies: parts.policies,
+            shares: parts.shares,
+            executor: parts.executor
+        )
         let record = Record(context: context, budgets: budgets)
         let publish = Publish(context: context, sink: parts.sink)
         return [
@@ -82,6 +88,7 @@ package struct Pipeline: Sendable {
         let keys: KeySource
         let policies: PolicySource
         let brake: BrakeSource
+        let shares: RouteShareSource
         let budgets: (any BudgetLedger)?
         let receiptSecrets: InForce<ReceiptSecrets>
 
@@ -98,6 +105,7 @@ package struct Pipeline: Sendable {
             keys: KeySource,
             policies: PolicySource,
             brake: BrakeSource = BrakeSource(),
+            shares: RouteShareSource = RouteShareSource(RouteShares()),
             budgets: (any BudgetLedger)? = nil,
             receiptSecrets: InForce<ReceiptSecrets> = InForce(ReceiptSecrets())
         ) {
@@ -114,6 +122,7 @@ package struct Pipeline: Sendable {
             self.keys = keys
             self.policies = policies
             self.brake = brake
+            self.shares = shares
             self.budgets = budgets
         }
     }

@@ -8,7 +8,7 @@ extension LogField {
         case .partition, .offset, .lastOffset, .sends, .records, .sessions, .suppressed, .dropped, .interval, .uptime,
             .requests, .repeats, .unavailable, .deadRoutes, .pause, .alternatives, .leadMilliseconds, .fileDescriptors,
             .ageMilliseconds, .oldestSnapshot, .oldestUnread, .expected, .observed, .trips, .probes, .probesApproved,
-            .approvals, .percent,
+            .approvals, .percent, .share, .conversion, .observations,
             .deadLetters, .inFlight,
             .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
@@ -63,7 +63,7 @@ extension LogField {
         case .stage:
             """
             `intake`, `receipts`, `dispatch`, `record`, `forget`, `catch_up`, `takeover`, \
-            `sweep`, `conversions` or `brake`
+            `sweep`, `conversions`, `brake` or `routes`
             """
         case .ageMilliseconds: "time since all daily partitions were in order"
         case .scope: "`ip`, `prefix`, `range` or `region`"
@@ -72,11 +72,14 @@ extension LogField {
         case .expected: "approvals that are usual by now"
         case .observed: "approvals"
         case .trips: "blocks of the scope, each within a day of the one before"
-        case .until: "end of the block, or the time when the budget has money again, in RFC 3339"
+        case .until: "end of the block or silence, or the time when the budget has money again, in RFC 3339"
         case .isAsleep: "true while the tenant's blocks refuse nobody"
         case .probes: "messages that left while the scope was half open"
         case .probesApproved: "approvals among them"
         case .approvals: "approvals of the last 24 hours"
+        case .share: "percentage of the region's messages"
+        case .conversion: "percentage of first messages whose codes are approved, estimated"
+        case .observations: "first messages that the estimate rests on, each by its age"
         case .budget: "name of the budget in the policy"
         case .percent: "percentage of `warnAt` that was reached"
         case .spent: "money leased in the budget's window, most of it spent"

@@ -50,6 +50,9 @@ package enum LogField: String, Sendable, CaseIterable {
     case probes
     case probesApproved = "probes_approved"
     case approvals
+    case share
+    case conversion
+    case observations
     case budget
     case percent
     case spent

@@ -76,6 +76,7 @@ extension LoggedEvent {
             publishFailed, publishRefused, publishRecovered,
             brakeReader, brakeTripped, brakeHalfOpen, brakeEnded, brakeAsleep, brakeOverridden, brakeLaunchOver,
             conversionLow,
+            routeShares, routeSilent, routeRecovered,
             budgetWarned, budgetReserved, budgetExhausted, budgetKept,
         ] + Consumer.requests.all + Consumer.receipts.all + [logSuppressed, logDropped, libraryMessage]
 

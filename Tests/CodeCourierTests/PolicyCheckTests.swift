@@ -143,6 +143,43 @@ struct PolicyCheckTests {
         #expect(notes.contains { $0.contains("a pays for EH and MA: no mobile number tells them apart") })
     }
 
+    @Test func `an adaptive route says what its shares rest on`() {
+        let us = Region("US") ?? .unknown
+        let adaptive = Route.adaptive(AdaptiveRoute(providers: ["main", "backup", "cheap"]))
+        let policy = Policy.test { $0.routes = Routes(fallback: adaptive, regions: [us: adaptive]) }
+        func notes(_ prices: PriceTable?) -> [String] {
+            let policy = Policy(version: "1", tenants: policy.tenants, prices: prices)
+            return PolicyNotes(policy: policy, now: .test).warnings.filter {
+                $0.key.contains(".routes") && !$0.key.hasSuffix(".email")
+            }.map(\.description)
+        }
+        let general =
+            "tenants.default.routes: adaptive shares need 20 codes in 7d that check_code approves; else price counts"
+        let none = "no provider has a price: shares follow approvals alone"
+        #expect(
+            notes(nil) == [
+                general, "tenants.default.routes.default: \(none)", "tenants.default.routes.regions.US: \(none)",
+            ]
+        )
+        let prices = PriceTable(
+            currency: "USD",
+            prices: [
+                .init(provider: "main", Money(micros: 1), per: .segment),
+                .init(provider: "backup", region: us, Money(micros: 1), per: .segment),
+                .init(provider: "cheap", region: us, Money(micros: 1), per: .segment),
+            ]
+        )
+        #expect(
+            notes(prices) == [
+                general, "tenants.default.routes.default: without a price, backup, cheap counts as the dearest",
+            ]
+        )
+        #expect(
+            PolicyNotes(policy: .test { $0.routes = Routes(fallback: ["main"]) }, now: .test).warnings
+                .allSatisfy { !$0.key.hasSuffix(".routes") }
+        )
+    }
+
     @Test func `the exit code tells a policy that a worker takes from one that it refuses`() async throws {
         let good = try folder.write(ExampleFiles.policy, to: "good.yaml")
         let faulty = try folder.write(ExampleFiles.policy.replacing("US, GB", with: "US, US"), to: "faulty.yaml")

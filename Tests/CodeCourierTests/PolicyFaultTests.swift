@@ -227,6 +227,30 @@ struct PolicyFaultTests {
             "24: tenants.default.routes.apns[0]: names mailer, which serves email and not apns; there are push"
         ),
         (
+            "default: [main, backup]", "default: { adaptive: [main] }",
+            "23: tenants.default.routes.default.adaptive: must name 2 to 20 providers"
+        ),
+        (
+            "default: [main, backup]", "default: { adaptive: [main, main] }",
+            "23: tenants.default.routes.default.adaptive[1]: names main again; keep one"
+        ),
+        (
+            "default: [main, backup]", "default: { adaptive: [main, nobody] }",
+            "23: tenants.default.routes.default.adaptive[1]: names nobody, which is no configured provider"
+        ),
+        (
+            "default: [main, backup]", "default: { adaptive: [main, backup], floor: 6 }",
+            "23: tenants.default.routes.default.floor: must be a whole number from 0 to 5"
+        ),
+        (
+            "default: [main, backup]", "default: { adaptive: [main, backup], halfLife: 1m }",
+            "23: tenants.default.routes.default.halfLife: must be a duration"
+        ),
+        (
+            "default: [main, backup]", "default: { floor: 1 }",
+            "23: tenants.default.routes.default.adaptive: is required"
+        ),
+        (
             "default: [main, backup]", "default: [main, { provider: backup, weight: 30 }]",
             "23: tenants.default.routes.default: must be all names or all weighted"
         ),

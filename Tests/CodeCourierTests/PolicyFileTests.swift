@@ -136,6 +136,26 @@ struct PolicyFileTests {
         #expect(tenant.routes.text == "main 70, backup 30; US: backup; email: mailer; apns: push")
     }
 
+    @Test func `an adaptive route has its providers, and its rules have defaults`() throws {
+        let tenant = try routed(
+            "{ default: { adaptive: [main, backup] }, regions: { US: { adaptive: [backup, main], "
+                + "costPerDoubling: 0.1, floor: 2, halfLife: 12h } } }"
+        )
+        let us = try region("US")
+        let own = AdaptiveRoute(
+            providers: ["backup", "main"],
+            costPerDoubling: 0.1,
+            floor: 2,
+            halfLife: .seconds(12 * 3600)
+        )
+        let standard = Route.adaptive(AdaptiveRoute(providers: ["main", "backup"]))
+        #expect(tenant.routes == Routes(fallback: standard, regions: [us: .adaptive(own)]))
+        #expect(
+            tenant.routes.text == "adaptive main, backup (2x the price for 5 points, floor 1 %, half-life 6h); "
+                + "US: adaptive backup, main (2x the price for 10 points, floor 2 %, half-life 12h)"
+        )
+    }
+
     @Test func `a tenant that sends no text messages needs no route for them`() throws {
         #expect(try routed("{ default: [main], onOptOut: next }").routes.onOptOut == .next)
         #expect(try routed("{ default: [main] }").routes.onOptOut == .stop)

@@ -71,6 +71,31 @@ import Verification
         #expect(!free.contains("<h2>Money</h2>") && !free.contains("<dt>spent</dt>"))
     }
 
+    @Test func `Adaptive routes have a table of the shares that were reported last`() async throws {
+        func line(_ second: Double, _ provider: String, _ share: Int, region: String = #""region":"DE","#) -> String {
+            LogSample.line(
+                second,
+                "route.shares",
+                #""tenant":"default",\#(region)"provider":"\#(provider)","share":\#(share),"conversion":71,"observations":1234"#
+            )
+        }
+        let page = try await page([
+            LogSample.Heartbeat().line(10), line(11, "main", 50), line(12, "backup", 50), line(20, "main", 1),
+            line(20, "backup", 99), line(20, "main", 30, region: ""),
+        ])
+        let rows = page.components(separatedBy: "<h2>Adaptive routes</h2>").last?.components(separatedBy: "</table>")[0]
+        let cells = (rows ?? "").components(separatedBy: "<tr>").dropFirst(2).map { row in
+            row.replacing(#/<[^>]*>/#, with: "|").split(separator: "|").joined(separator: " ")
+        }
+        #expect(
+            cells == [
+                "default others main 30 % 71 % 1,234", "default DE backup 99 % 71 % 1,234",
+                "default DE main 1 % 71 % 1,234",
+            ]
+        )
+        #expect(try await !self.page(calm()).contains("<h2>Adaptive routes</h2>"))
+    }
+
     @Test func `Requests that had come before are told, and are no part of what was refused`() async throws {
         let page = try await page([LogSample.Heartbeat(repeats: 200).line(10)])
         #expect(page.contains("<dt>of them repeats</dt><dd>200 <small>20 %</small></dd>"))

@@ -118,6 +118,8 @@ CASES = {
     "BrakeReaderBehind": (during(brake__reader_lag_ms=95_000), beats(5) + beats(1, begin=5, brake__reader_lag_ms=95_000) + beats(14, begin=6)),
     "ConversionLow": (CALM + [samples.line(605, "conversion.low", "warning", tenant="default", region="GB", expected=40, observed=3)],
                       CALM + [samples.line(605, "brake.asleep", "warning", tenant="default", approvals=7)]),
+    "RouteSilent": (CALM + [samples.line(605, "route.silent", "warning", tenant="default", region="GB", provider="main", expected=12, observed=0)],
+                    CALM + [samples.line(605, "route.recovered", "notice", tenant="default", region="GB", provider="main", expected=5, observed=4)]),
     "DueSendsGrowing": (during(due_sends=2500), beats(3) + beats(4, begin=3, due_sends=2500) + beats(8, begin=7)),
     "OutboxGrowing": (during(outbox=5000), beats(3) + beats(4, begin=3, outbox=9000) + beats(8, begin=7)),
 }

@@ -3,7 +3,7 @@
 import SettingsReading
 import Verification
 
-/// Reads the routes of a tenant: its providers in order or by weight.
+/// Reads the routes of a tenant: its providers in order, by weight or adaptive.
 struct RoutesReader {
     /// The configured providers with their channels; nil when they are unknown.
     let providers: [String: Channel]?
@@ -30,6 +30,7 @@ struct RoutesReader {
     }
 
     private func route(_ value: YAMLValue, _ channel: Channel) -> Route {
+        if value.isMapping { return adaptive(value, channel) }
         if value.isEmptyList { value.fault("must name at least one provider") }
         let elements = value.list(of: "providers") ?? []
         let weighted = elements.filter(\.isMapping).count
@@ -46,6 +47,43 @@ struct RoutesReader {
             shares.append(Route.Share(provider: name, weight: weight))
         }
         return weighted == 0 ? .ordered(shares.map(\.provider)) : .weighted(shares)
+    }
+
+    /// A route whose shares follow conversions; only codes of text messages are counted.
+    private func adaptive(_ value: YAMLValue, _ channel: Channel) -> Route {
+        let keys = ["adaptive", "costPerDoubling", "floor", "halfLife"]
+        guard let mapping = value.mapping(keys: keys) else { return [] }
+        guard channel == .sms else {
+            value.fault("can be adaptive for text messages alone; name providers in order, such as [main]")
+            return []
+        }
+        guard let list = mapping.required("adaptive", such: "[main, backup]") else { return [] }
+        var providers: [String] = []
+        for element in list.list(of: "providers") ?? [] {
+            guard let name = name(element) else { continue }
+            if providers.contains(name) { element.fault("names \(name) again; keep one") }
+            check(name, serves: channel, element)
+            providers.append(name)
+        }
+        if !(2...20).contains(providers.count) { list.fault("must name 2 to 20 providers, which share the messages") }
+        let standard = AdaptiveRoute(providers: providers)
+        let longest = Duration.seconds(7 * 86_400)
+        return .adaptive(
+            AdaptiveRoute(
+                providers: providers,
+                costPerDoubling: mapping.read(
+                    "costPerDoubling",
+                    .number(in: 0...1),
+                    default: standard.costPerDoubling
+                ),
+                floor: mapping.read("floor", .integer(in: 0...5), default: standard.floor),
+                halfLife: mapping.read(
+                    "halfLife",
+                    .duration(in: .seconds(1800)...longest),
+                    default: standard.halfLife
+                )
+            )
+        )
     }
 
     private func name(_ value: YAMLValue) -> String? {

@@ -27,6 +27,26 @@ extension PolicyNotes {
     }
 }
 
+/// Notes about adaptive routes that lack what their shares rest on.
+extension PolicyNotes {
+    mutating func noteAdaptive(_ routes: Routes, _ path: String, _ prices: PriceTable?) {
+        guard routes.hasAdaptive else { return }
+        let least = ShareRule.leastApprovals
+        warn("\(path).routes", "adaptive shares need \(least) codes in 7d that check_code approves; else price counts")
+        let named = routes.regions.sorted { $0.key < $1.key }.map { (region: Region?.some($0.key), route: $0.value) }
+        for (region, route) in [(nil, routes.fallback)] + named {
+            guard case .adaptive(let route) = route, route.costPerDoubling > 0 else { continue }
+            let key = "\(path).routes.\(region.map { "regions.\($0)" } ?? "default")"
+            let unpriced = route.providers.filter { prices?.amount($0, in: region) == nil }
+            if unpriced.count == route.providers.count {
+                warn(key, "no provider has a price: shares follow approvals alone")
+            } else if !unpriced.isEmpty {
+                warn(key, "without a price, \(unpriced.joined(separator: ", ")) counts as the dearest")
+            }
+        }
+    }
+}
+
 /// Notes about a toll-fraud brake that is off, or that refuses people.
 extension PolicyNotes {
     mutating func noteBrake(_ brake: BrakePolicy, _ path: String) {

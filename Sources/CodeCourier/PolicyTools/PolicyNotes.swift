@@ -35,6 +35,7 @@ struct PolicyNotes {
             noteTestNumbers(tenant, path, now)
             noteBrake(tenant.brake, path)
             noteBudgets(tenant.budgets, path)
+            noteAdaptive(tenant.routes, path, policy.prices)
         }
     }
 

@@ -190,11 +190,22 @@ extension Routes {
 }
 
 extension Route {
-    /// The text of a route, such as `main, then backup`, or `main 70, backup 30`.
+    /// The text of a route, such as `main, then backup`, `main 70, backup 30` or `adaptive main, backup`.
     var text: String {
         switch self {
         case .ordered(let names): names.joined(separator: ", then ")
         case .weighted(let shares): shares.map { "\($0.provider) \($0.weight)" }.joined(separator: ", ")
+        case .adaptive(let route): route.text
         }
+    }
+}
+
+extension AdaptiveRoute {
+    /// The text of the route, such as `adaptive main, backup (2x the price for 5 points, floor 1 %, half-life 6h)`.
+    fileprivate var text: String {
+        let points = (1000 * costPerDoubling).rounded() / 10
+        let worth = points == points.rounded() ? "\(Int(points))" : "\(points)"
+        let rules = "2x the price for \(worth) points, floor \(floor) %, half-life \(DurationText.format(halfLife))"
+        return "adaptive \(providers.joined(separator: ", ")) (\(rules))"
     }
 }

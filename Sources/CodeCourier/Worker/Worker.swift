@@ -25,6 +25,7 @@ struct Worker {
     private let client: ProviderClient
     private let settings: WorkerSettings
     private let brake = BrakeSource()
+    private let shares = RouteShareSource(RouteShares())
     private let statistics = Statistics()
     private let statsInterval: Duration
 
@@ -88,6 +89,7 @@ struct Worker {
                     keys: secrets.keys,
                     policies: policies,
                     brake: brake,
+                    shares: shares,
                     budgets: database.ledger,
                     receiptSecrets: secrets.receipts
                 ),
@@ -172,12 +174,26 @@ struct Worker {
         ClockWatch(pipeline, start: database.lead, lead: { await database.currentLead() }, logger: logger)
     }
 
-    /// The toll-fraud brake: its judge, of which one in the fleet is at work, and the way to this worker's intake.
+    /// The toll-fraud brake and adaptive routes: their judge, of which one in the fleet is at work, and the way of its
+    /// results to this worker.
     private func brakeServices(_ logger: Logger) -> [any Service] {
         let isOutage: @Sendable () -> Bool = { [pipeline] in !pipeline.isDatabaseAnswering }
         return [
-            ConversionReader(ledger: database.ledger, policies: policies, logger: logger, isOutage: isOutage),
+            ConversionReader(
+                ledger: database.ledger,
+                routes: database.ledger,
+                policies: policies,
+                logger: logger,
+                isOutage: isOutage
+            ),
             BrakeWatch(ledger: database.ledger, source: brake, logger: logger, isOutage: isOutage),
+            RouteWatch(
+                ledger: database.ledger,
+                policies: policies,
+                source: shares,
+                logger: logger,
+                isOutage: isOutage
+            ),
         ]
     }
 

@@ -9,6 +9,7 @@ package import Verification
 /// The service that reads conversions for the whole fleet, in every worker; one of them is the reader.
 package struct ConversionReader: Service {
     private let ledger: any BrakeLedger
+    private let routes: (any RouteLedger)?
     private let policies: PolicySource
     private let logger: Logger
     private let isOutage: @Sendable () -> Bool
@@ -17,12 +18,14 @@ package struct ConversionReader: Service {
     /// Makes a reader; `isOutage` is true during an outage that the worker has reported.
     package init(
         ledger: any BrakeLedger,
+        routes: (any RouteLedger)? = nil,
         policies: PolicySource,
         logger: Logger,
         every interval: Duration = .seconds(2),
         isOutage: @escaping @Sendable () -> Bool = { false }
     ) {
         self.ledger = ledger
+        self.routes = routes
         self.policies = policies
         self.logger = logger
         self.isOutage = isOutage
@@ -30,7 +33,7 @@ package struct ConversionReader: Service {
     }
 
     package func run() async {
-        var reading = ConversionReading(ledger: ledger, policies: policies, logger: logger)
+        var reading = ConversionReading(ledger: ledger, routes: routes, policies: policies, logger: logger)
         var outage = BrakeOutage("conversions", isReported: isOutage, logger: logger)
         while !Task.isStopping {
             let next = ContinuousClock.now + interval

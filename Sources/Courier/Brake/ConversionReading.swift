@@ -22,6 +22,9 @@ struct ConversionReading {
     fileprivate static let storeInterval = Duration.seconds(60)
     private static let learnInterval = Duration.seconds(600)
 
+    /// The time between two judgements of silent providers.
+    private static let silenceInterval = Duration.seconds(5)
+
     /// The failing rounds in a row after which a reader leaves its turn to another worker, and sits out as many.
     static let patience = 10
 
@@ -34,6 +37,7 @@ struct ConversionReading {
     final class Turn {
         let reader: UUIDValue
         var brakes: TenantBrakes
+        var routes: TenantRoutes
 
         /// Up to where verifications are read, by their first age and then each later one.
         var positions: [Timestamp]
@@ -53,12 +57,15 @@ struct ConversionReading {
         var unstored: [BrakeTurn: TenantBlock] = [:]
         var storesAt: Timestamp
         var learnsAt: Timestamp
+        var sharesAt: Timestamp
+        var silencesAt: Timestamp
         var renewedAt: ContinuousClock.Instant
 
         init(
             _ reader: UUIDValue,
             _ elected: ReaderTurn,
             _ blocks: [TenantBlock],
+            _ shares: RouteShares,
             maximumSize: Int,
             at now: Timestamp,
             renewedAt: ContinuousClock.Instant
@@ -66,12 +73,15 @@ struct ConversionReading {
             let start = now - (ApprovalCurve.ages.last ?? .zero)
             self.reader = reader
             brakes = TenantBrakes(blocks, from: start, maximumSize: maximumSize)
+            routes = TenantRoutes(shares)
             positions = ApprovalCurve.ages.map { now - $0 } + [start]
             oldest = now - Brake.window
             countedFrom = max(oldest, elected.countedTo ?? oldest)
             countedTo = elected.countedTo
             storesAt = now + ConversionReading.storeInterval
             learnsAt = now
+            sharesAt = now
+            silencesAt = now
             self.renewedAt = renewedAt
         }
 
@@ -91,21 +101,27 @@ struct ConversionReading {
     }
 
     let ledger: any BrakeLedger
+
+    /// The store of adaptive routes; nil if there are none.
+    let routeLedger: (any RouteLedger)?
     let policies: PolicySource
     let logger: Logger
     private let maximumSize: Int
     private(set) var turn: Turn?
     private var notices = BrakeNotices()
+    private var routeNotices = RouteNotices()
     private var failedRounds = 0
     private var roundsToSitOut = 0
 
     init(
         ledger: any BrakeLedger,
+        routes routeLedger: (any RouteLedger)? = nil,
         policies: PolicySource,
         logger: Logger,
         maximumSize: Int = TenantBrakes.maximumSize
     ) {
         self.ledger = ledger
+        self.routeLedger = routeLedger
         self.policies = policies
         self.logger = logger
         self.maximumSize = maximumSize
@@ -143,11 +159,13 @@ struct ConversionReading {
             }
             try await learn(turn, at: now)
             turn.launches.follow(try await ledger.launches())
+            try await learnRoutes(turn, at: now)
             try await read(turn, to: now)
             try await readOlder(turn)
             try await followOperators(turn, at: now)
             judge(turn, at: now)
             try await store(turn, at: now)
+            try await share(turn, at: now)
         } catch is Lost {
             turn = nil
         }
@@ -176,7 +194,8 @@ struct ConversionReading {
             return (turn, now)
         }
         let blocks = try await ledger.brakeBlocks()
-        let new = Turn(reader, elected, blocks, maximumSize: maximumSize, at: now, renewedAt: renewedAt)
+        let shares = try await routeLedger?.routeShares() ?? RouteShares()
+        let new = Turn(reader, elected, blocks, shares, maximumSize: maximumSize, at: now, renewedAt: renewedAt)
         notices.know(blocks)
         turn = new
         logger.log(.brakeReader)
@@ -195,6 +214,13 @@ struct ConversionReading {
         turn.learnsAt = now + Self.learnInterval
     }
 
+    /// Follows the policy's adaptive routes; takes the stored evidence once there are any.
+    private func learnRoutes(_ turn: Turn, at now: Timestamp) async throws {
+        turn.routes.follow(policies.current)
+        guard let routeLedger, !turn.routes.isEmpty, !turn.routes.isLearned else { return }
+        turn.routes.learn(try await routeLedger.routeHours(since: (now - RouteEvidence.span).hour))
+    }
+
     /// Reads the oldest verifications first, so that each is read in the order of its ages.
     private mutating func read(_ turn: Turn, to now: Timestamp) async throws {
         let ages = [ApprovalCurve.firstReading] + ApprovalCurve.ages
@@ -207,6 +233,7 @@ struct ConversionReading {
                 let samples = try await ledger.conversions(from: start, to: next)
                 turn.brakes.read(samples, age: index == 0 ? nil : index - 1, countedFrom: turn.countedFrom)
                 turn.launches.read(samples, isLast: index == ages.indices.last)
+                turn.routes.read(samples, age: index == 0 ? nil : index - 1, by: turn.brakes)
                 turn.positions[index] = next
                 try await keepLease(turn)
             }
@@ -221,6 +248,7 @@ struct ConversionReading {
             let start = max(turn.oldest, end - Self.slice)
             let samples = try await ledger.conversions(from: start, to: end)
             turn.brakes.readOlder(samples, from: start, countedFrom: turn.countedFrom)
+            turn.routes.read(samples, age: ApprovalCurve.ages.indices.last, by: turn.brakes)
             turn.launches.read(samples, isLast: true)
             try await keepLease(turn)
         }
@@ -267,6 +295,7 @@ struct ConversionReading {
         return true
     }
 
+    /// Stores blocks at once, and counts every minute.
     private func store(_ turn: Turn, at now: Timestamp) async throws {
         if !turn.unstored.isEmpty {
             guard try await ledger.store(Array(turn.unstored.values), by: turn.reader) else { throw Lost() }
@@ -280,6 +309,7 @@ struct ConversionReading {
             throw Lost()
         }
         turn.countedTo = end
+        turn.routes.add(turn.brakes.counts)
         turn.brakes.removeCounts()
         turn.storesAt = now + Self.storeInterval
     }
@@ -293,5 +323,21 @@ struct ConversionReading {
         for launch in counted where launch.isUsedUp {
             logger.log(.brakeLaunchOver, BrakeNotices.fields(of: launch))
         }
+    }
+
+    /// Judges the providers of adaptive routes every few seconds, and stores their shares every minute or when one has
+    /// become silent.
+    private mutating func share(_ turn: Turn, at now: Timestamp) async throws {
+        guard let routeLedger, !turn.routes.isEmpty, turn.silencesAt <= now else { return }
+        turn.silencesAt = now + Self.silenceInterval
+        let isDue = turn.sharesAt <= now
+        let judgement = turn.routes.judge(at: now, by: turn.brakes, isDue: isDue)
+        routeNotices.log(judgement, of: turn.routes, at: now, logger)
+        if let shares = judgement.shares {
+            turn.sharesAt = now
+            guard try await routeLedger.store(shares, by: turn.reader) else { throw Lost() }
+            turn.routes.noteStored(shares)
+        }
+        if turn.sharesAt <= now { turn.sharesAt = now + Self.storeInterval }
     }
 }

@@ -42,11 +42,22 @@ struct Dispatch: Sendable {
     /// The executor of the calls: on the thread that serves the providers' connections, a call needs no thread switch.
     private let executor: (any TaskExecutor)?
 
-    init(context: StageContext, desk: ProviderDesk, policies: PolicySource, executor: (any TaskExecutor)?) {
+    init(
+        context: StageContext,
+        desk: ProviderDesk,
+        policies: PolicySource,
+        shares: RouteShareSource,
+        executor: (any TaskExecutor)?
+    ) {
         self.context = context
         self.desk = desk
         self.executor = executor
-        router = SendRouter(desk: desk, policies: policies, repeatsUnknown: context.settings.repeatsUnknown)
+        router = SendRouter(
+            desk: desk,
+            policies: policies,
+            shares: shares,
+            repeatsUnknown: context.settings.repeatsUnknown
+        )
         handover = Handover(context: context, desk: desk, policies: policies)
     }
 

@@ -7,6 +7,7 @@ import Verification
 struct SendRouter: Sendable {
     let desk: ProviderDesk
     let policies: PolicySource
+    let shares: RouteShareSource
     let repeatsUnknown: Bool
 
     enum Choice {
@@ -24,12 +25,10 @@ struct SendRouter: Sendable {
         guard !send.isFictional else { return .now([TestNumberProvider.name]) }
         // The policy does not have this tenant any more: call no provider.
         guard let tenant = policies.current.tenants[send.tenant] else { return .now([]) }
-        let route = tenant.routes.route(
-            for: send.recipient.channel,
-            region: send.region ?? .unknown,
-            optedOutAt: send.optedOutAt
-        )
-        let (providers, pause) = desk.order(route, for: send)
+        let region = send.region ?? .unknown
+        let route = tenant.routes.route(for: send.recipient.channel, region: region, optedOutAt: send.optedOutAt)
+        let weighted = shares.current.weighted(route, tenant: send.tenant, region: region)
+        let (providers, pause) = desk.order(weighted, for: send)
         if let pause { return .paused(pause) }
         guard let first = providers.first, desk.isLimited(first) else { return .now(providers) }
         return .withToken(providers)

@@ -27,9 +27,7 @@ extension PostgresLedger {
     package func conversions(from: Timestamp, to: Timestamp) async throws -> [String: [ConversionSample]] {
         let statement = Self.readConversions(from: from, to: to)
         let rows = try await pool.withSession { session in try session.execute(statement) }
-        var samples: [String: [ConversionSample]] = [:]
-        for row in rows { samples[try row.text(1), default: []].append(try ConversionSample(row)) }
-        return samples
+        return try ConversionSample.byTenant(rows)
     }
 
     package func brakeBlocks() async throws -> [TenantBlock] {
@@ -58,25 +56,7 @@ extension PostgresLedger {
 
     package func conversionHours(since: Timestamp) async throws -> ConversionCounts {
         let statement = Self.readHours(since: since)
-        let rows = try await pool.withSession { session in try session.execute(statement) }
-        var groups: [ConversionCounts.Group: ConversionCounts.Count] = [:]
-        for row in rows {
-            let group = ConversionCounts.Group(
-                hour: try Timestamp(row, 0),
-                tenant: try row.text(1),
-                region: try row.text(2),
-                provider: "",
-                isConfirmed: try row.bool(3)
-            )
-            let counts = try (4...12).map { Int(try row.int64($0)) }
-            groups[group] = .init(
-                verifications: counts[0],
-                approved: counts[1],
-                sends: counts[2],
-                within: Array(counts[3...])
-            )
-        }
-        return ConversionCounts(groups)
+        return try ConversionCounts(try await pool.withSession { session in try session.execute(statement) })
     }
 
     package func add(
@@ -90,7 +70,7 @@ extension PostgresLedger {
         return try await write([Self.addHours(counts), Self.endCount(at: end)], as: reader, countedTo: start)
     }
 
-    /// Runs statements in one transaction if this worker is still the reader, and nothing later than a time is counted.
+    /// Runs statements in one transaction if this worker is still the reader, and nothing is counted up to a time.
     func write(
         _ statements: [Statement],
         as reader: UUIDValue,
@@ -228,26 +208,29 @@ extension PostgresLedger {
             .texts(rows.map(\.key.region)), .texts(rows.map(\.key.provider)), .bools(rows.map(\.key.isConfirmed)),
         ]
         let sums = [numbers(\.verifications), numbers(\.approved), numbers(\.sends)]
+        let firsts = [numbers(\.firsts), numbers(\.firstsApproved)]
         let within = ApprovalCurve.ages.indices.map { index in numbers { $0.within[index] } }
         return Statement(
             """
             INSERT INTO courier.conversion AS c (
                 hour, tenant, region, provider, confirmed, verifications, approved, sends, within_15, within_30,
-                within_60, within_120, within_240, within_600
+                within_60, within_120, within_240, within_600, first_sends, first_approved
             )
             SELECT
                 unnest($1::timestamptz[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]),
                 unnest($5::bool[]), unnest($6::int8[]), unnest($7::int8[]), unnest($8::int8[]), unnest($9::int8[]),
                 unnest($10::int8[]), unnest($11::int8[]), unnest($12::int8[]), unnest($13::int8[]),
-                unnest($14::int8[])
+                unnest($14::int8[]), unnest($15::int8[]), unnest($16::int8[])
             ON CONFLICT (hour, tenant, region, provider, confirmed) DO UPDATE
             SET verifications = c.verifications + excluded.verifications, approved = c.approved + excluded.approved,
                 sends = c.sends + excluded.sends, within_15 = c.within_15 + excluded.within_15,
                 within_30 = c.within_30 + excluded.within_30, within_60 = c.within_60 + excluded.within_60,
                 within_120 = c.within_120 + excluded.within_120, within_240 = c.within_240 + excluded.within_240,
-                within_600 = c.within_600 + excluded.within_600
+                within_600 = c.within_600 + excluded.within_600,
+                first_sends = c.first_sends + excluded.first_sends,
+                first_approved = c.first_approved + excluded.first_approved
             """,
-            groups + sums + within
+            groups + sums + within + firsts
         )
     }
 
@@ -262,22 +245,4 @@ extension PostgresLedger {
 extension Timestamp {
     /// The smallest UUIDv7 of the millisecond, as `courier.uuid_floor` makes it.
     fileprivate var uuidFloor: UInt128 { UInt128(clamping: milliseconds) << 80 }
-}
-
-extension ConversionSample {
-    /// Reads a row of `readConversions`.
-    fileprivate init(_ row: Row) throws {
-        self.init(
-            id: UUIDValue(try row.uuid(0)),
-            region: try row.optionalText(2),
-            client: try row.optionalInt64(3),
-            prefix: try row.optionalInt64(4),
-            range: try row.optionalInt64(5),
-            isConfirmed: try row.optionalBool(6),
-            outcome: try row.int16(7),
-            usedProviders: try row.optionalText(8),
-            sends: try row.int16(9),
-            approvedAt: try row.optionalTimestamp(10).map { Timestamp(microseconds: $0) }
-        )
-    }
 }

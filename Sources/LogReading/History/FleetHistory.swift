@@ -30,6 +30,7 @@ package struct FleetHistory {
     private(set) var spend = Tally()
     private(set) var spendByRegion = Tally()
     private(set) var spendByBudget = Tally()
+    private(set) var routes = RouteTable()
     private(set) var latencies: [String: LatencySummary] = [:]
     private(set) var events = Tally()
 
@@ -75,6 +76,7 @@ package struct FleetHistory {
         case "provider.resumed" where entry.worker != nil:
             if let provider = entry.fields.text("provider") { pauses.resume(provider.cut, by: worker, at: entry.time) }
         // In a container, a restarted worker may have the name of its predecessor.
+        case RouteTable.event: routes.note(entry.fields)
         case "worker.started": workers[worker]?.hasStopped = false
         case _ where entry.isWorkerEnd: workers[worker]?.hasStopped = true
         default: break

@@ -24,6 +24,14 @@ extension FleetHistory {
             brake.member("recorded", brakeRecorded)
             brake.member("mostBlocked", mostBlocked)
         }
+        json.rows("routes", routes.rows) { route, row in
+            row.member("tenant", route.tenant)
+            row.member("region", route.region)
+            row.member("provider", route.provider)
+            row.member("share", route.share)
+            row.member("conversion", route.conversion)
+            row.member("messages", route.messages)
+        }
         json.ranks("retries", retries)
         json.ranks("spend", spend)
         json.ranks("spendByRegion", spendByRegion)

@@ -225,6 +225,16 @@ function brakeSection() {
     + `${count(refused, 'request')} refused, ${whole(recorded)} only recorded.`);
 }
 
+function routeSection() {
+  if (fleet.routes.length === 0) return;
+  const row = ({ tenant, region, provider, share, conversion, messages }) => [
+    tenant, region || 'others', provider, `${whole(share)} %`, `${whole(conversion)} %`, whole(messages),
+  ];
+  section('Adaptive routes', 'The last shares that were reported, with the part of first messages whose codes are '
+    + 'approved; older messages count less.',
+    table('Shares by region', ['tenant', 'region', 'provider', 'share', 'conversion', 'messages'], fleet.routes.map(row)));
+}
+
 function lineSection() {
   section('Lines', 'What this page was made from: the readable lines by their event.',
     folded(table('Lines by event', ['event', 'lines'], fleet.events.map(({ name, sum }) => [name, whole(sum)]))));
@@ -237,6 +247,7 @@ if (fleet.heartbeats > 0) {
     'No region was counted.', 'Outcomes by region', 'events', fleet.regions);
   barSection('Providers', 'What providers answered. A message that one refuses may be counted at the next one again.',
     'No provider was asked.', 'Answers by provider', 'calls', fleet.providers);
+  routeSection();
   spendSection();
   latencySection();
   backlogSection();

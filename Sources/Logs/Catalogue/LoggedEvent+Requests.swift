@@ -160,6 +160,33 @@ extension LoggedEvent {
     private static let scopeFields: [LogField] = [.tenant, .scope, .region, .brakeKey]
 }
 
+// MARK: - Adaptive routes
+
+extension LoggedEvent {
+    package static let routeShares = LoggedEvent(
+        "route.shares",
+        .info,
+        "a provider's share of a region's messages; without a region, of those without evidence",
+        [.tenant, .region, .provider, .share, .conversion, .observations],
+        again: .seconds(3600)
+    )
+    package static let routeSilent = LoggedEvent(
+        "route.silent",
+        .warning,
+        "a provider takes messages and people get none: others carry them",
+        [.tenant, .region, .provider, .expected, .observed, .until],
+        throttledBy: [.tenant, .provider],
+        again: .seconds(900)
+    )
+    package static let routeRecovered = LoggedEvent(
+        "route.recovered",
+        .notice,
+        "a silent provider delivers again",
+        [.tenant, .region, .provider, .expected, .observed],
+        throttledBy: [.tenant, .provider]
+    )
+}
+
 // MARK: - Budgets
 
 extension LoggedEvent {

@@ -277,6 +277,7 @@ extension ConversionSample {
             isConfirmed: isConfirmed,
             outcome: .open,
             provider: provider,
+            firstProvider: firstProvider,
             sends: sends
         )
     }

@@ -27,6 +27,10 @@ package struct ConversionCounts: Sendable, Equatable {
         package var approved = 0
         package var sends = 0
 
+        /// The verifications whose first message the provider took, and those that it alone got approved.
+        package var firsts = 0
+        package var firstsApproved = 0
+
         /// The approvals up to each of the ages of `ApprovalCurve`.
         package var within = [Int](repeating: 0, count: ApprovalCurve.ages.count)
 
@@ -43,6 +47,8 @@ package struct ConversionCounts: Sendable, Equatable {
             sum.verifications += other.verifications
             sum.approved += other.approved
             sum.sends += other.sends
+            sum.firsts += other.firsts
+            sum.firstsApproved += other.firstsApproved
             for (index, count) in other.within.enumerated() { sum.within[index] += count }
         }
     }
@@ -57,21 +63,29 @@ package struct ConversionCounts: Sendable, Equatable {
 
     /// Counts a verification at the last age; one whose message has not left says nothing.
     package mutating func add(_ sample: ConversionSample, of tenant: String) {
-        guard ![.unsent, .waiting].contains(sample.outcome), let beganAt = sample.id.version7Time else { return }
-        let group = Group(
-            hour: beganAt.hour,
-            tenant: tenant,
-            region: sample.region,
-            provider: sample.provider ?? "",
-            isConfirmed: sample.isConfirmed
-        )
+        guard let beganAt = sample.id.version7Time else { return }
+        func group(_ provider: String) -> Group {
+            Group(
+                hour: beganAt.hour,
+                tenant: tenant,
+                region: sample.region,
+                provider: provider,
+                isConfirmed: sample.isConfirmed
+            )
+        }
+        // A first message that its provider took counts whatever became of later ones; fraud says nothing about a provider.
+        if let first = sample.firstProvider, ![.waiting, .fraud].contains(sample.outcome) {
+            groups[group(first), default: Count()].firsts += 1
+            if sample.isFirstApproved { groups[group(first), default: Count()].firstsApproved += 1 }
+        }
+        if [.unsent, .waiting].contains(sample.outcome) { return }
         var count = Count(verifications: 1, approved: 0, sends: sample.sends, within: [])
         if sample.outcome == .approved {
             count.approved = 1
             let after = sample.approvedAfter ?? .zero
             count.within = ApprovalCurve.ages.map { after <= $0 ? 1 : 0 }
         }
-        groups[group, default: Count()] += count
+        groups[group(sample.provider ?? ""), default: Count()] += count
     }
 
     /// The counts by tenant.

@@ -30,6 +30,9 @@ package struct ConversionSample: Sendable, Equatable {
     /// The provider that took the newest message; nil if none has.
     package let provider: String?
 
+    /// The provider that took the first message; nil if none has.
+    package let firstProvider: String?
+
     /// The number of messages.
     package let sends: Int
 
@@ -45,6 +48,7 @@ package struct ConversionSample: Sendable, Equatable {
         isConfirmed: Bool,
         outcome: Outcome,
         provider: String? = nil,
+        firstProvider: String? = nil,
         sends: Int = 1,
         approvedAfter: Duration? = nil
     ) {
@@ -56,44 +60,13 @@ package struct ConversionSample: Sendable, Equatable {
         self.isConfirmed = isConfirmed
         self.outcome = outcome
         self.provider = provider
+        self.firstProvider = firstProvider ?? provider
         self.sends = sends
         self.approvedAfter = approvedAfter
     }
 
-    /// Makes one of stored columns; `number` is of `courier.conversion_outcome`.
-    package init(
-        id: UUIDValue,
-        region: String?,
-        client: Int64?,
-        prefix: Int64?,
-        range: Int64?,
-        isConfirmed: Bool?,
-        outcome number: Int16,
-        usedProviders: String?,
-        sends: Int16,
-        approvedAt: Timestamp?
-    ) {
-        let outcome: Outcome =
-            switch number {
-            case 1: .approved
-            case 2: .unsent
-            case 3: .fraud
-            case 4: .waiting
-            default: .open
-            }
-        self.init(
-            id: id,
-            region: region ?? Region.unknown.code,
-            client: client,
-            prefix: prefix,
-            range: range,
-            isConfirmed: isConfirmed ?? false,
-            outcome: outcome,
-            provider: usedProviders?.split(separator: " ").last { $0.first != "!" }.map(String.init),
-            sends: Int(sends),
-            approvedAfter: approvedAt.flatMap { end in id.version7Time.map { end - $0 } }
-        )
-    }
+    /// True if the first message's code was approved, and no second message was needed for it.
+    var isFirstApproved: Bool { outcome == .approved && sends == 1 }
 
     /// The keys of the scopes that judge the verification; confirmed people are judged by region alone.
     ///

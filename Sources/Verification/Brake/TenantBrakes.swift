@@ -23,6 +23,9 @@ package struct TenantBrakes {
 
     private let maximumSize: Int
     private var policies: [String: BrakePolicy] = [:]
+
+    /// The tenants without a brake whose verifications are counted for their adaptive routes.
+    private var routed: Set<String> = []
     private var brakes: [String: Brake]
     private var histories: [String: ConversionHistory] = [:]
     private var asleep: Set<String> = []
@@ -60,6 +63,7 @@ package struct TenantBrakes {
         let before = policies
         policies = policy.tenants.mapValues(\.brake).filter { !$0.value.isOff }
         if policies != before { needsHistory = true }
+        routed = Set(policy.tenants.filter { policies[$0.key] == nil && $0.value.routes.hasAdaptive }.keys)
         var lifted: [TenantBlock] = []
         for tenant in brakes.keys where policies[tenant] == nil {
             guard var brake = brakes.removeValue(forKey: tenant) else { continue }
@@ -93,8 +97,9 @@ package struct TenantBrakes {
 
     /// Takes verifications at an age; at the last one, those that began from `start` on are counted.
     package mutating func read(_ samples: [String: [ConversionSample]], age: Int?, countedFrom start: Timestamp) {
-        for (tenant, samples) in samples where brakes[tenant] != nil {
-            brakes[tenant]?.read(samples, age: age, by: histories[tenant] ?? ConversionHistory())
+        for (tenant, samples) in samples where isRead(tenant) {
+            let history = history(of: tenant)
+            brakes[tenant]?.read(samples, age: age, by: history)
             if age == ApprovalCurve.ages.indices.last { count(samples, of: tenant, from: start) }
         }
         shrink()
@@ -106,8 +111,9 @@ package struct TenantBrakes {
         from start: Timestamp,
         countedFrom counted: Timestamp
     ) {
-        for (tenant, samples) in samples where brakes[tenant] != nil {
-            brakes[tenant]?.readOlder(samples, by: histories[tenant] ?? ConversionHistory())
+        for (tenant, samples) in samples where isRead(tenant) {
+            let history = history(of: tenant)
+            brakes[tenant]?.readOlder(samples, by: history)
             count(samples, of: tenant, from: counted)
         }
         readFrom = start
@@ -116,12 +122,15 @@ package struct TenantBrakes {
     }
 
     /// True if memory has no room for verifications of before a time.
-    package func hasForgotten(before time: Timestamp) -> Bool { brakes.values.allSatisfy { $0.beginning > time } }
+    package func hasForgotten(before time: Timestamp) -> Bool {
+        !brakes.isEmpty && brakes.values.allSatisfy { $0.beginning > time }
+    }
+
+    private func isRead(_ tenant: String) -> Bool { brakes[tenant] != nil || routed.contains(tenant) }
 
     private mutating func count(_ samples: [ConversionSample], of tenant: String, from start: Timestamp) {
-        guard let brake = brakes[tenant] else { return }
         for sample in samples where sample.id.version7Time.map({ $0 >= start }) ?? false {
-            if !brake.isExplained(sample) { counts.add(sample, of: tenant) }
+            if !isExplained(sample, of: tenant) { counts.add(sample, of: tenant) }
         }
     }
 
@@ -191,6 +200,14 @@ package struct TenantBrakes {
 
     private func tenantBlock(_ block: BrakeBlock, _ tenant: String) -> TenantBlock {
         TenantBlock(tenant: tenant, block: block, isAsleep: asleep.contains(tenant))
+    }
+
+    /// The approvals that are usual for a tenant.
+    package func history(of tenant: String) -> ConversionHistory { histories[tenant] ?? ConversionHistory() }
+
+    /// True if a block of the tenant explains the verification.
+    package func isExplained(_ sample: ConversionSample, of tenant: String) -> Bool {
+        brakes[tenant]?.isExplained(sample) ?? false
     }
 
     /// The approvals of a tenant's last day.

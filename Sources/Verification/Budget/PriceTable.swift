@@ -131,6 +131,11 @@ package struct PriceTable: Sendable, Equatable {
         return others.filter(holds).map { $0.cost(of: segments) }.max()
     }
 
+    /// The price of a message or segment to a region, prices of prefixes left out; nil if the table has none.
+    package func amount(_ provider: String, in region: Region?) -> Money? {
+        byProvider[provider]?.first { $0.prefix == nil && ($0.region == nil || $0.region == region) }?.amount
+    }
+
     /// True if every number of a region has a price at a provider; nil asks for the numbers of all regions.
     package func covers(_ provider: String, _ region: Region?) -> Bool {
         let region = region?.regionOfItsMobiles

@@ -54,7 +54,7 @@ package enum OptOutRule: String, Sendable, CaseIterable {
     case next
 }
 
-/// The providers that may take a message: in a fixed order, or drawn by weight.
+/// The providers that may take a message: in a fixed order, or drawn by weight or by shares that adapt.
 package enum Route: Sendable, Hashable {
     /// The next provider is called when the previous one surely did not take the message.
     case ordered([String])
@@ -62,10 +62,13 @@ package enum Route: Sendable, Hashable {
     /// Each send draws an order: with weights that sum to 100, a provider of weight 70 is first in 70 % of the sends.
     case weighted([Share])
 
+    /// As weighted, by the shares in force; they are equal as long as there are none.
+    case adaptive(AdaptiveRoute)
+
     package struct Share: Sendable, Hashable {
         package let provider: String
 
-        /// 1 to 100, relative to the other weights of the route.
+        /// At least 1, relative to the other weights of the route.
         package let weight: Int
 
         package init(provider: String, weight: Int) {
@@ -78,6 +81,7 @@ package enum Route: Sendable, Hashable {
         switch self {
         case .ordered(let names): names
         case .weighted(let shares): shares.map(\.provider)
+        case .adaptive(let route): route.providers
         }
     }
 
@@ -88,6 +92,7 @@ package enum Route: Sendable, Hashable {
         switch self {
         case .ordered(let names): .ordered(names.filter { $0 == provider })
         case .weighted(let shares): .weighted(shares.filter { $0.provider == provider })
+        case .adaptive(let route): .ordered(route.providers.filter { $0 == provider })
         }
     }
 }
@@ -117,6 +122,8 @@ package enum RouteChoice {
             switch route {
             case .ordered(let names): names
             case .weighted(let shares): draw(shares, health, using: &generator)
+            case .adaptive(let route):
+                draw(route.providers.map { Route.Share(provider: $0, weight: 1) }, health, using: &generator)
             }
         let state = { (name: String) in health[name] ?? ProviderHealth.State() }
         var available = order.filter { state($0).isAvailable }

@@ -15,6 +15,7 @@ final class MemoryBrakeLedger: BrakeLedger {
         let id: UUIDValue
         let visibleAt: Timestamp
         let prefix: Int64?
+        let provider: String
         let approvedAfter: Duration?
     }
 
@@ -57,6 +58,7 @@ final class MemoryBrakeLedger: BrakeLedger {
         at time: Timestamp,
         visibleAfter delay: Duration = .milliseconds(10),
         prefix: Int64? = 7,
+        provider: String = "main",
         approvedAfter: Duration? = nil
     ) {
         var random = SystemRandomNumberGenerator()
@@ -67,6 +69,7 @@ final class MemoryBrakeLedger: BrakeLedger {
                 id: .version7(at: began, using: &random),
                 visibleAt: began + delay,
                 prefix: prefix,
+                provider: provider,
                 approvedAfter: approvedAfter
             )
         }
@@ -145,7 +148,7 @@ final class MemoryBrakeLedger: BrakeLedger {
             range: nil,
             isConfirmed: false,
             outcome: approved == nil ? .open : .approved,
-            provider: "main",
+            provider: row.provider,
             approvedAfter: approved
         )
     }

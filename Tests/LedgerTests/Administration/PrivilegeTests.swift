@@ -34,6 +34,7 @@ import Testing
         "day_table": "",
         "conversion_reader": "worker: rw; operator: r",
         "conversion": "worker: raw; operator: r",
+        "route_share": "worker: rad; operator: r",
         "brake_block": "worker: raw; operator: r",
         "brake_override": "worker: r; operator: rawd",
         "brake_change": "worker: r",

@@ -322,8 +322,8 @@ struct BrakeSimulation {
 
 extension TestSeed {
     /// A number from 0 up to 1.
-    fileprivate mutating func unit() -> Double { Double(next() >> 11) / 9_007_199_254_740_992 }
+    mutating func unit() -> Double { Double(next() >> 11) / 9_007_199_254_740_992 }
 
     /// A number of the normal distribution.
-    fileprivate mutating func normal() -> Double { sqrt(-2 * log(max(unit(), 1e-300))) * cos(2 * .pi * unit()) }
+    mutating func normal() -> Double { sqrt(-2 * log(max(unit(), 1e-300))) * cos(2 * .pi * unit()) }
 }
