@@ -111,7 +111,7 @@ class Answers(threading.Thread):
 
 
 HTTP = {"sent": 200, "delivered": 200, "suppressed": 200, "unknown": 200, "expired": 410, "expired_unsent": 503,
-        "failed": 502, "undelivered": 502}
+        "failed": 502, "undelivered": 502, "approved": 200, "locked": 429}
 LATER = ("max_sends", "locked")
 
 

@@ -6,7 +6,7 @@ import Logging
 /// The catalogue of events as documents: `docs/log-events.md` for people and `schemas/log-events.json` for programs.
 package enum LogCatalogue {
     /// The version, raised with every change of an event or a field.
-    package static let version = 13
+    package static let version = 14
 
     /// The fields of every line.
     private static let common: [(name: String, explanation: String)] = [

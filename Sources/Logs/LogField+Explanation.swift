@@ -13,7 +13,8 @@ extension LogField {
             .maxInFlight, .outbox, .dueSends, .residentBytes, .processorTime:
             "integer"
         case .truncated, .isAsleep: "boolean"
-        case .decisions, .regions, .providers, .rules, .brake, .spend, .unreadHints, .lag, .topicFaults, .latency,
+        case .decisions, .regions, .providers, .rules, .brake, .spend, .feedback, .unreadHints, .lag, .topicFaults,
+            .latency,
             .errors:
             "object"
         default: "string"
@@ -130,6 +131,11 @@ extension LogField {
             """
         case .deadRoutes: "routes of the policy on which no provider accepts messages, open and half-open ones alike"
         case .rules: "rejected requests by reason"
+        case .feedback:
+            """
+            reports to providers with `feedback` of messages whose codes were approved: `confirmed`, `failed`, or `dropped` \
+            unsent
+            """
         case .brake:
             """
             scopes that the toll-fraud brake has `blocked` or `half_open`, and requests that it `refused` or, without \

@@ -106,6 +106,7 @@ package enum LogField: String, Sendable, CaseIterable {
     case deadRoutes = "dead_routes"
     case rules
     case brake
+    case feedback
     case spend
     case unreadHints = "unread_hints"
     case deadLetters = "dead_letters"

@@ -14,6 +14,11 @@ struct FormBody {
         bytes.reserveCapacity(512)
     }
 
+    init(_ fields: KeyValuePairs<String, String>) {
+        self.init()
+        for (name, value) in fields { append(name, value) }
+    }
+
     /// The body as text; always ASCII.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 

@@ -51,6 +51,9 @@ package protocol ProviderModule: Sendable {
 
     /// Creates the provider, with the worker's own client.
     func provider(client: ProviderClient, logger: Logger) -> any MessageProvider
+
+    /// Creates the one that tells the provider which messages were used; nil where that is off or not possible.
+    func feedback(client: ProviderClient) -> (any FeedbackProvider)?
 }
 
 extension ProviderModule {
@@ -59,6 +62,7 @@ extension ProviderModule {
     package static var quotable: Set<String> { [] }
     package static var receipts: ReceiptFormat? { nil }
     package var signature: ReceiptSecrets.Entry? { nil }
+    package func feedback(client: ProviderClient) -> (any FeedbackProvider)? { nil }
 }
 
 /// One element of the file's list of providers.

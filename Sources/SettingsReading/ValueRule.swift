@@ -78,7 +78,7 @@ extension ValueRule where Value == Duration {
 
 extension ValueRule where Value == Bool {
     package static var boolean: Self {
-        Self(requirement: "must be true or false") { text in
+        Self(requirement: "must be true or false", schema: #""type":"boolean""#) { text in
             switch text.lowercased() {
             case "true", "yes", "on": true
             case "false", "no", "off": false

@@ -36,6 +36,9 @@ package struct WorkerSettings: Sendable, Equatable {
     /// The time for which rows are kept after the end of their day.
     package var retention = Duration.seconds(24 * 3600)
 
+    /// True if the verifier's function writes events of approved and locked verifications.
+    package var publishesApproved = false
+
     /// The time that a worker has to finish its sends after a signal to stop.
     package var drainTimeout = Duration.seconds(25)
 

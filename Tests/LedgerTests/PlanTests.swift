@@ -187,6 +187,10 @@ import Verification
             ("shorten leases", PostgresLedger.shortenLeases(of: [], to: .seconds(2))),
             ("recall", PostgresLedger.shortenLeases(of: [], to: .zero, below: .seconds(16))),
             ("read conversions", PostgresLedger.readConversions(from: .test, to: .test)),
+            (
+                "read confirmed",
+                PostgresLedger.readConfirmed(from: .test, to: .test, by: [], approvedAfter: .test, upTo: .test)
+            ),
             ("read blocks", PostgresLedger.readBlocks(endedWithin: .seconds(3600))),
             ("read blocks in force", PostgresLedger.readBlocksInForce),
             ("read brake status", PostgresLedger.readBrakeStatus),

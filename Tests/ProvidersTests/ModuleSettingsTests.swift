@@ -44,7 +44,8 @@ import Verification
     private static let whole = [
         """
         { name: t, kind: twilio, baseURL: "https://x.example/", accountSid: AC1, authToken: hidden, from: A, \
-        statusCallback: "https://x.example/cb", callbackUrl: "https://x.example/in", rate: 10/s, proxy: "http://p:1" }
+        statusCallback: "https://x.example/cb", callbackUrl: "https://x.example/in", rate: 10/s, proxy: "http://p:1", \
+        feedback: true }
         """,
         "{ name: t, kind: twilio, accountSid: AC1, apiKeySid: SK1, apiKeySecret: hidden, messagingServiceSid: MG1 }",
         """
@@ -85,6 +86,7 @@ import Verification
         { name: p, kind: apns, keyId: K1, teamId: T1, privateKeyFile: key.p8, caFile: ca.pem, \
         baseURL: "https://localhost:1/", sandboxBaseURL: "https://localhost:2" }
         """, "{ name: l, kind: log }",
+        "{ name: w, kind: vonage, apiKey: k, apiSecret: hidden, from: A, feedback: true }",
     ]
 
     // MARK: All modules

@@ -20,7 +20,7 @@ STATS = {
     "repeats": 20,
     "decisions": {
         "sent": 950, "suppressed": 10, "rejected": 40, "expired_unsent": 0, "failed": 0, "unknown": 0, "delivered": 900,
-        "undelivered": 5, "expired": 3,
+        "undelivered": 5, "expired": 3, "approved": 0, "locked": 0,
     },
     "unavailable": 0,
     "regions": {"US": {"sent": 600, "rejected": 10}, "GB": {"sent": 350, "rejected": 30}},
@@ -38,6 +38,7 @@ STATS = {
     "rules": {"quota_recipient": 30, "region_not_allowed": 10},
     "brake": {"blocked": 0, "half_open": 0, "refused": 0, "recorded": 0, "reader_lag_ms": 6100},
     "spend": {"USD": {"amount": "71.25", "regions": {"US": "45.00", "GB": "26.25"}, "budgets": {"default/all-day": "71.25"}}},
+    "feedback": {"confirmed": 0, "failed": 0, "dropped": 0},
     "unread_hints": {"languageCode": 2},
     "dead_letters": 0,
     "in_flight": 40,

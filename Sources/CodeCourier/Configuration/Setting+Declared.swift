@@ -7,7 +7,7 @@ import Verification
 
 extension Setting {
     /// Every key of the configuration file except those of a provider; run `make settings` after a change.
-    static var declared: [Setting] { kafka + postgres + keys + worker + log + providers }
+    static var declared: [Setting] { kafka + postgres + keys + worker + events + log + providers }
 
     private static var kafka: [Setting] {
         [
@@ -101,6 +101,18 @@ extension Setting {
                 .described("the time to finish at a stop; supervisors wait longer"),
             Setting(file: "worker.healthPath", \.worker.healthPath, fallback: "none")
                 .described("the file of a worker's state, for [`code-courier health`](deployment.md#health)"),
+        ]
+    }
+
+    private static var events: [Setting] {
+        [
+            Setting(.section, "events").described("which events are published beside those of requests and messages"),
+            Setting("events.approved", \.worker.publishesApproved, .boolean).described(
+                """
+                also `approved` and `locked`, when the verifier's call has that result; one value for the whole fleet: \
+                the last worker that starts sets it, and [consumers must know both](gateways.md#approved-and-locked)
+                """
+            ),
         ]
     }
 

@@ -38,7 +38,7 @@ struct Setting {
     /// A value whose default is that of its property.
     init<Value>(_ key: String, _ path: WritableKeyPath<Settings, Value>, _ rule: ValueRule<Value>) {
         let fallback = rule.format(Settings()[keyPath: path])
-        let json = Value.self is any BinaryInteger.Type ? fallback : "\"\(fallback)\""
+        let json = Value.self is any BinaryInteger.Type || Value.self == Bool.self ? fallback : "\"\(fallback)\""
         self.init(.value, key, fallback: "`\(fallback)`", schema: "\(rule.schema),\"default\":\(json)")
         bounds = rule.bounds
         read = { [key = self.key] source, settings in

@@ -23,6 +23,10 @@ struct Worker {
     private let topicFaults: TopicFaults
     private let database: WorkerDatabase
     private let client: ProviderClient
+
+    /// For reports to providers, which use no connection of a message.
+    private let feedbackClient: ProviderClient
+    private let feedback: FeedbackDesk
     private let settings: WorkerSettings
     private let brake = BrakeSource()
     private let shares = RouteShareSource(RouteShares())
@@ -51,7 +55,12 @@ struct Worker {
     ) async throws {
         let settings = configuration.worker
         let client = ProviderClient(maximumConnections: settings.maxInFlight)
-        let secrets = WorkerSecrets(configuration) { $0.configuration.provider(client: client, logger: logger) }
+        let feedbackClient = ProviderClient(maximumConnections: FeedbackDesk.concurrency)
+        let secrets = WorkerSecrets(
+            configuration,
+            makeProvider: { $0.configuration.provider(client: client, logger: logger) },
+            makeFeedback: { $0.configuration.feedback(client: feedbackClient) }
+        )
         do {
             database = try await WorkerDatabase(
                 configuration.postgres,
@@ -105,6 +114,13 @@ struct Worker {
             throw StartError(description: KafkaFault(error, key: "kafka.options").description)
         }
         self.client = client
+        self.feedbackClient = feedbackClient
+        feedback = FeedbackDesk(
+            secrets.feedback,
+            deadline: settings.callDeadline,
+            statistics: statistics,
+            logger: logger
+        )
         self.secrets = secrets
         self.settings = settings
         statsInterval = configuration.log.statsInterval
@@ -155,6 +171,7 @@ struct Worker {
             }
         }
         await client.shutdown()
+        await feedbackClient.shutdown()
         await database.close()
         heartbeat?.end()
         try outcome.get()
@@ -179,11 +196,13 @@ struct Worker {
     private func brakeServices(_ logger: Logger) -> [any Service] {
         let isOutage: @Sendable () -> Bool = { [pipeline] in !pipeline.isDatabaseAnswering }
         return [
+            feedback,
             ConversionReader(
                 ledger: database.ledger,
                 routes: database.ledger,
                 policies: policies,
                 logger: logger,
+                feedback: (database.ledger, feedback),
                 isOutage: isOutage
             ),
             BrakeWatch(ledger: database.ledger, source: brake, logger: logger, isOutage: isOutage),

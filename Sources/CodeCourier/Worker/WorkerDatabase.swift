@@ -53,6 +53,9 @@ struct WorkerDatabase {
             try await Migrator(pool: pool).check()
             lead = try await ClockCheck.run(pool, at: clock)
             try await Self.join(pool, cell, keys.current)
+            if try await EventSetting.set(approved: settings.publishesApproved, pool) {
+                logger.log(.eventsSwitched, [.setting: .text("events.approved: \(settings.publishesApproved)")])
+            }
         } catch {
             await pool.close()
             throw DatabaseFault(error)

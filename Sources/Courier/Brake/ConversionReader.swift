@@ -14,14 +14,17 @@ package struct ConversionReader: Service {
     private let logger: Logger
     private let isOutage: @Sendable () -> Bool
     private let interval: Duration
+    private let feedback: FeedbackReading?
 
-    /// Makes a reader; `isOutage` is true during an outage that the worker has reported.
+    /// Makes a reader; `isOutage` is true during an outage that the worker has reported, and `feedback` gets the messages
+    /// whose codes were approved.
     package init(
         ledger: any BrakeLedger,
         routes: (any RouteLedger)? = nil,
         policies: PolicySource,
         logger: Logger,
         every interval: Duration = .seconds(2),
+        feedback: (ledger: any FeedbackLedger, desk: FeedbackDesk)? = nil,
         isOutage: @escaping @Sendable () -> Bool = { false }
     ) {
         self.ledger = ledger
@@ -30,10 +33,19 @@ package struct ConversionReader: Service {
         self.logger = logger
         self.isOutage = isOutage
         self.interval = interval
+        self.feedback = feedback.flatMap { ledger, desk in
+            desk.names.isEmpty ? nil : FeedbackReading(ledger: ledger, desk: desk)
+        }
     }
 
     package func run() async {
-        var reading = ConversionReading(ledger: ledger, routes: routes, policies: policies, logger: logger)
+        var reading = ConversionReading(
+            ledger: ledger,
+            routes: routes,
+            policies: policies,
+            logger: logger,
+            feedback: feedback
+        )
         var outage = BrakeOutage("conversions", isReported: isOutage, logger: logger)
         while !Task.isStopping {
             let next = ContinuousClock.now + interval

@@ -107,6 +107,9 @@ struct ConversionReading {
     let policies: PolicySource
     let logger: Logger
     private let maximumSize: Int
+
+    /// Finds approved messages for the providers that want to know; nil if none does.
+    private var feedback: FeedbackReading?
     private(set) var turn: Turn?
     private var notices = BrakeNotices()
     private var routeNotices = RouteNotices()
@@ -118,6 +121,7 @@ struct ConversionReading {
         routes routeLedger: (any RouteLedger)? = nil,
         policies: PolicySource,
         logger: Logger,
+        feedback: FeedbackReading? = nil,
         maximumSize: Int = TenantBrakes.maximumSize
     ) {
         self.ledger = ledger
@@ -125,6 +129,7 @@ struct ConversionReading {
         self.policies = policies
         self.logger = logger
         self.maximumSize = maximumSize
+        self.feedback = feedback
     }
 
     /// Reads, judges and stores what has become due, if this worker is the reader or becomes it.
@@ -166,6 +171,7 @@ struct ConversionReading {
             judge(turn, at: now)
             try await store(turn, at: now)
             try await share(turn, at: now)
+            await readFeedback(turn, at: now)
         } catch is Lost {
             turn = nil
         }
@@ -293,6 +299,15 @@ struct ConversionReading {
         guard let event = notices.event(of: changed) else { return false }
         logger.log(event, notices.fields(of: changed))
         return true
+    }
+
+    /// Reads feedback, whose errors are none of the brake.
+    private mutating func readFeedback(_ turn: Turn, at now: Timestamp) async {
+        do {
+            try await feedback?.read(in: turn.reader, renewedAt: now, lease: Self.lease)
+        } catch {
+            logger.log(.feedbackFailed, [.error: LogValue(error)])
+        }
     }
 
     /// Stores blocks at once, and counts every minute.

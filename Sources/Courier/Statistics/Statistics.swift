@@ -54,6 +54,9 @@ package final class Statistics: Sendable {
         package var brakeRefused = 0
         package var brakeRecorded = 0
 
+        /// Reports to providers of messages whose codes were approved.
+        package var feedback: [FeedbackDesk.Result: Int] = [:]
+
         /// The money of messages that providers took, by currency.
         package var spend: [String: Spend] = [:]
         package var latencies: [Latency: LatencyPercentiles] = [:]
@@ -124,6 +127,11 @@ extension Statistics {
             state.interval.brakeRefused += refused
             state.interval.brakeRecorded += recorded
         }
+    }
+
+    func noteFeedback(_ result: FeedbackDesk.Result, count: Int) {
+        if count == 0 { return }
+        state.withLock { $0.interval.feedback[result, default: 0] += count }
     }
 
     /// Records the money that a message cost its budgets.

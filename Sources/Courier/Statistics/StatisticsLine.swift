@@ -43,6 +43,9 @@ struct StatisticsLine {
             .rules: Self.named(counts.refusals),
             .brake: brake,
             .spend: spend,
+            .feedback: .object(
+                FeedbackDesk.Result.allCases.map { LogMember($0.rawValue, LogValue(counts.feedback[$0] ?? 0)) }
+            ),
             .unreadHints: Self.named(counts.unreadHints),
             .deadLetters: LogValue(counts.deadLetters),
             .inFlight: LogValue(load.inFlight),

@@ -244,5 +244,5 @@ extension PostgresLedger {
 
 extension Timestamp {
     /// The smallest UUIDv7 of the millisecond, as `courier.uuid_floor` makes it.
-    fileprivate var uuidFloor: UInt128 { UInt128(clamping: milliseconds) << 80 }
+    var uuidFloor: UInt128 { UInt128(clamping: milliseconds) << 80 }
 }

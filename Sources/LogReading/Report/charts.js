@@ -6,6 +6,7 @@ const colours = {
   refused: 'c-rejected', expired_unsent: 'c-late', throttled: 'c-late', undelivered: 'c-undelivered',
   impossible: 'c-undelivered', failed: 'c-failed', notSent: 'c-failed', fraud: 'c-suppressed', optedOut: 'c-rejected',
   misconfigured: 'c-expired', unknown: 'c-unknown', expired: 'c-expired',
+  approved: 'c-delivered', locked: 'c-rejected',
   p50: 'c-sent', p90: 'c-rejected', p99: 'c-failed',
 };
 const colour = (name, index = 0) => Object.hasOwn(colours, name) ? colours[name] : `c-${index % 5}`;
@@ -15,6 +16,7 @@ function ordered(outcomes) {
   const order = [
     'sent', 'accepted', 'delivered', 'suppressed', 'rejected', 'refused', 'expired_unsent', 'throttled', 'undelivered',
     'impossible', 'optedOut', 'notSent', 'failed', 'fraud', 'misconfigured', 'unknown', 'expired',
+    'approved', 'locked',
   ];
   const place = (name) => order.includes(name) ? order.indexOf(name) : order.length;
   return outcomes.sort((a, b) => place(a) - place(b) || (a < b ? -1 : 1));

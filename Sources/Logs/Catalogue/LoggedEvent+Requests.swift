@@ -86,6 +86,13 @@ extension LoggedEvent {
         [.error],
         throttledBy: []
     )
+    package static let feedbackFailed = LoggedEvent(
+        "feedback.failed",
+        .warning,
+        "an approved message could not be reported to its provider: it is not tried again",
+        [.provider, .outcome, .errorCode, .error],
+        throttledBy: [.provider, .outcome, .errorCode]
+    )
     package static let providerLogged = LoggedEvent(
         "provider.logged",
         .info,

@@ -47,7 +47,7 @@ extension LoggedEvent {
         "figures of the interval",
         [
             .interval, .uptime, .requests, .repeats, .decisions, .unavailable, .regions, .providers, .deadRoutes,
-            .rules, .brake, .spend,
+            .rules, .brake, .spend, .feedback,
             .unreadHints, .deadLetters, .inFlight, .maxInFlight, .outbox, .dueSends, .oldestSnapshot, .lag,
             .oldestUnread, .topicFaults, .latency, .errors, .residentBytes, .processorTime,
         ]
@@ -93,6 +93,12 @@ extension LoggedEvent {
         .warning,
         "the remote database's URL has no sslmode, so TLS is optional: add sslmode=verify-full",
         [.server, .setting]
+    )
+    package static let eventsSwitched = LoggedEvent(
+        "events.switched",
+        .notice,
+        "this start has changed events.approved for the fleet: give all workers the same value",
+        [.setting]
     )
     package static let kafkaLibraryOld = LoggedEvent(
         "kafka.library_old",

@@ -75,8 +75,24 @@ package final class ProviderClient: Sendable {
     /// Makes one call; returns as soon as it ends, its deadline passes, the message may no longer be sent or the
     /// calling task is cancelled.
     func exchange(_ request: ProviderRequest, _ body: [UInt8]?, of message: OutboundMessage) async -> ExchangeResult {
-        let deadline = message.callDeadline
-        guard let target = request.target, let bytes = request.bytes(body, trace: message.trace) else {
+        await exchange(
+            request,
+            body,
+            within: message.callDeadline,
+            leaveBy: message.leaveBy,
+            trace: message.trace
+        )
+    }
+
+    /// Makes one call that is of no message.
+    func exchange(
+        _ request: ProviderRequest,
+        _ body: [UInt8]?,
+        within deadline: Duration,
+        leaveBy: ContinuousClock.Instant,
+        trace: TraceContext?
+    ) async -> ExchangeResult {
+        guard let target = request.target, let bytes = request.bytes(body, trace: trace) else {
             return .notSent(.invalidURL)
         }
         guard deadline > .zero else { return .notSent(.timeout) }
@@ -89,7 +105,7 @@ package final class ProviderClient: Sendable {
                         bytes,
                         to: target.origin,
                         deadline: end,
-                        leaveBy: message.leaveBy,
+                        leaveBy: leaveBy,
                         continuation
                     )
                     slot.value = call

@@ -36,6 +36,19 @@ package struct TwilioConfiguration: Sendable {
     package var statusCallback: String?
     package var signature: ReceiptSecrets.Entry?
     package var connection: ConnectionOptions?
+
+    /// True if Twilio is told which messages were used.
+    package var givesFeedback = false
+
+    /// The address of the account's messages, without the format's suffix.
+    var messages: String {
+        "\(ProviderRequest.base(baseURL))/2010-04-01/Accounts/\(FormBody.encoded(accountSid))/Messages"
+    }
+
+    /// The value of the header `Authorization`.
+    var authorization: String {
+        ProviderRequest.basicAuth(username: credentials.username, password: credentials.password.revealed)
+    }
 }
 
 extension TwilioConfiguration: ProviderModule {
@@ -43,6 +56,7 @@ extension TwilioConfiguration: ProviderModule {
     package static let keys = [
         "baseURL", "accountSid", "authToken", "authTokenFile", "from", "messagingServiceSid", "statusCallback",
         "callbackUrl", "apiKeySid", "apiKeySecret", "apiKeySecretFile", "proxy", "proxyFile",
+        "feedback",
     ]
     package static let receipts: ReceiptFormat? = TwilioCallback.format
 
@@ -60,6 +74,7 @@ extension TwilioConfiguration: ProviderModule {
         let signature = settings.secret("authToken").map {
             ReceiptSecrets.Entry(TwilioSignature(callbackURL: callbackURL), secrets: [Array($0.secret.revealed.utf8)])
         }
+        let givesFeedback = settings.optional("feedback", .boolean) ?? false
         guard let sender, let accountSid, let credentials else { return nil }
         self.init(
             name: settings.name,
@@ -69,7 +84,8 @@ extension TwilioConfiguration: ProviderModule {
             sender: sender,
             statusCallback: callback,
             signature: signature,
-            connection: connection
+            connection: connection,
+            givesFeedback: givesFeedback
         )
     }
 
@@ -102,6 +118,10 @@ extension TwilioConfiguration: ProviderModule {
 
     package func provider(client: ProviderClient, logger: Logger) -> any MessageProvider {
         TwilioProvider(configuration: self, client: client)
+    }
+
+    package func feedback(client: ProviderClient) -> (any FeedbackProvider)? {
+        givesFeedback ? TwilioFeedback(configuration: self, client: client) : nil
     }
 }
 

@@ -17,15 +17,9 @@ package struct TwilioProvider: MessageProvider {
     package init(configuration: TwilioConfiguration, client: ProviderClient) {
         self.configuration = configuration
         self.client = client
-        let base = ProviderRequest.base(configuration.baseURL)
-        let url = "\(base)/2010-04-01/Accounts/\(FormBody.encoded(configuration.accountSid))/Messages.json"
-        let authorization = ProviderRequest.basicAuth(
-            username: configuration.credentials.username,
-            password: configuration.credentials.password.revealed
-        )
         request = ProviderRequest(
-            to: Target(url, by: configuration.connection),
-            headers: ["Content-Type": FormBody.contentType, "Authorization": authorization]
+            to: Target("\(configuration.messages).json", by: configuration.connection),
+            headers: ["Content-Type": FormBody.contentType, "Authorization": configuration.authorization]
         )
     }
 
@@ -48,6 +42,7 @@ package struct TwilioProvider: MessageProvider {
             // With the send's id, so that a receipt that overtakes the answer finds its send.
             form.append("StatusCallback", "\(callback)?sendId=\(message.sendID)")
         }
+        if configuration.givesFeedback { form.append("ProvideFeedback", "true") }
         return form.bytes
     }
 

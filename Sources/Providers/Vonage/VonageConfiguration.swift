@@ -47,6 +47,9 @@ package struct VonageConfiguration: Sendable {
     package var callback: String?
     package var signature: ReceiptSecrets.Entry?
     package var connection: ConnectionOptions?
+
+    /// The address of the Conversion API; nil if Vonage is not told which messages were used.
+    package var conversionURL: String?
 }
 
 extension VonageConfiguration: ProviderModule {
@@ -54,6 +57,7 @@ extension VonageConfiguration: ProviderModule {
     package static let keys = [
         "api", "baseURL", "apiKey", "apiSecret", "apiSecretFile", "applicationId", "privateKey", "privateKeyFile",
         "from", "statusCallback", "signatureSecret", "signatureSecretFile", "signatureMethod", "proxy", "proxyFile",
+        "feedback",
     ]
     package static let receipts: ReceiptFormat? = ReceiptFormat(
         read: { VonageReceipt.read($0) ?? VonageMessageStatus.read($0) },
@@ -73,6 +77,10 @@ extension VonageConfiguration: ProviderModule {
         let signature = settings.secret("signatureSecret").map {
             ReceiptSecrets.Entry(VonageSignature(digest: digest), secrets: [Array($0.secret.revealed.utf8)])
         }
+        let givesFeedback = settings.optional("feedback", .boolean) ?? false
+        if givesFeedback, api != .sms {
+            settings.fault("feedback", "needs api: sms, whose ids the Conversion API takes; remove one of the two")
+        }
         guard let credentials, let from else { return nil }
         self.init(
             name: settings.name,
@@ -82,7 +90,8 @@ extension VonageConfiguration: ProviderModule {
             from: from,
             callback: callback,
             signature: signature,
-            connection: connection
+            connection: connection,
+            conversionURL: givesFeedback ? Self.conversionURL(baseURL) : nil
         )
     }
 
@@ -108,6 +117,15 @@ extension VonageConfiguration: ProviderModule {
             return nil
         }
         return .application(application)
+    }
+
+    /// Conversions go to another host than messages, unless the base is configured.
+    private static func conversionURL(_ baseURL: String?) -> String {
+        "\(ProviderRequest.base(baseURL ?? "https://api.nexmo.com"))/conversions/sms"
+    }
+
+    package func feedback(client: ProviderClient) -> (any FeedbackProvider)? {
+        VonageConversion(configuration: self, client: client)
     }
 
     package func provider(client: ProviderClient, logger: Logger) -> any MessageProvider {

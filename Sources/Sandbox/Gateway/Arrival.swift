@@ -18,6 +18,8 @@ struct Arrival: Sendable {
     /// The client's own id of the message.
     let reference: String?
     let idempotencyKey: String?
+    /// True if the client may report later that the recipient used the message.
+    let providesFeedback: Bool
     let remotePort: Int?
 
     init(
@@ -31,6 +33,7 @@ struct Arrival: Sendable {
         statusCallback: String? = nil,
         reference: String? = nil,
         idempotencyKey: String? = nil,
+        providesFeedback: Bool = false,
         remotePort: Int?
     ) {
         self.provider = provider
@@ -43,6 +46,7 @@ struct Arrival: Sendable {
         self.statusCallback = statusCallback
         self.reference = reference
         self.idempotencyKey = idempotencyKey
+        self.providesFeedback = providesFeedback
         self.remotePort = remotePort
     }
 

@@ -142,6 +142,16 @@ actor Inbox {
         return receipts
     }
 
+    /// Marks a message as used by its recipient.
+    func confirm(_ sid: String) {
+        guard let number = numbers[sid], var entry = entries[number], !entry.message.confirmed else { return }
+        cursor.revision += 1
+        entry.revision = cursor.revision
+        entry.message.confirmed = true
+        entries[number] = entry
+        broadcast.signal()
+    }
+
     private func report(_ step: DeliverySchedule.Step, of message: SandboxMessage) -> SandboxReceipt {
         let receipt = SandboxReceipt(
             sequence: receiptLog.nextNumber,

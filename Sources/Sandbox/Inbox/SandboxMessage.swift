@@ -31,11 +31,16 @@ package struct SandboxMessage: Sendable, Hashable, Codable {
     package internal(set) var status: Status
     /// The provider's error code of an undelivered message.
     package internal(set) var errorCode: Int?
+    /// True once the client has reported that the recipient used the message.
+    package internal(set) var confirmed = false
     /// The validity in the unit of the provider's API: seconds, or milliseconds for Vonage's SMS API.
     package let validityPeriod: Int?
     package let statusCallback: String?
     /// The client's own id of the message.
     package let reference: String?
+
+    /// True if the client may report that the recipient used the message.
+    package let providesFeedback: Bool
 
     /// Creates a message from an accepted request.
     init(_ arrival: Arrival, sid: String, sequence: Int) {
@@ -56,6 +61,7 @@ package struct SandboxMessage: Sendable, Hashable, Codable {
         validityPeriod = arrival.validityPeriod.flatMap { Int($0) }
         statusCallback = arrival.statusCallback
         reference = arrival.reference
+        providesFeedback = arrival.providesFeedback
     }
 }
 

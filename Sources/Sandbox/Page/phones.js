@@ -109,6 +109,7 @@ function showStatus({ message, tick }) {
   tick.dataset.status = message.status;
   tick.textContent = words[message.status] ?? message.status;
   if (message.errorCode) tick.textContent += ' ' + message.errorCode;
+  if (message.confirmed) tick.textContent += ' · code used';
 }
 
 function showSender(phone, name) {

@@ -2,7 +2,7 @@
 
 import Formats
 
-/// One event on `verification.deliveries`: a decision about a request, or the outcome of its message.
+/// One event on `verification.deliveries`: a decision about a request, or what became of its message or verification.
 ///
 /// It carries no code, number or address: the recipient is masked, and identified by its keyed fingerprint.
 struct DeliveryEvent: Sendable, Equatable {
@@ -153,6 +153,18 @@ package enum DeliveryStatus: String, Sendable, Hashable, CaseIterable {
     case failed
     case unknown
     case expired
+
+    // Written by the verifier's function `courier.check_code`, with `events.approved`.
+    case approved
+    case locked
+
+    /// True for the end of a verification: later news of its messages never replace it.
+    var isEnd: Bool {
+        switch self {
+        case .approved, .locked, .expired: true
+        case .sent, .delivered, .undelivered, .suppressed, .rejected, .expiredUnsent, .failed, .unknown: false
+        }
+    }
 }
 
 extension DeliveryEvent.Description {

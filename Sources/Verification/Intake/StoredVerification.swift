@@ -291,6 +291,15 @@ package struct StoredVerification: Sendable, Equatable, CustomReflectable {
         return copy
     }
 
+    /// Stores the status of a message's event.
+    ///
+    /// Repeated requests are answered with the status: for them a verification that has ended stays as it ended.
+    mutating func note(_ status: DeliveryStatus, _ reason: String?) {
+        if self.status?.isEnd == true { return }
+        self.status = status
+        self.reason = reason
+    }
+
     /// Begins the credential's validity now; the short code's expiry moves by the same amount.
     mutating func restart(at now: Timestamp, validity: Duration) {
         let end = now + validity

@@ -200,11 +200,7 @@ package enum ReceiptDecision {
             changes.sends[send.reference.id] = send
             guard var verification = verifications[send.reference.verificationID] else { return }
             verification.sequence += 1
-            // Repeated requests are answered with the status: an expired verification stays `expired` for them.
-            if verification.state != .expired {
-                verification.status = receipt.status.deliveryStatus
-                verification.reason = receipt.reason?.rawValue
-            }
+            verification.note(receipt.status.deliveryStatus, receipt.reason?.rawValue)
             if let provider = send.provider, !verification.usedProviders.contains(provider) {
                 verification.usedProviders.append(provider)
             }

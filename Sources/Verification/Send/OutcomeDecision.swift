@@ -83,11 +83,7 @@ package enum OutcomeDecision {
     ) {
         let isNewest = !verification.sendOpen && result.send.number == verification.sendsUsed
         verification.sequence += 1
-        // Repeated requests are answered with the status: an expired verification stays `expired` for them.
-        if verification.state != .expired, isNewest || !result.disposition.isRefunded {
-            verification.status = status
-            verification.reason = result.disposition.reason?.word
-        }
+        if isNewest || !result.disposition.isRefunded { verification.note(status, result.disposition.reason?.word) }
         noteProviders(result, &verification)
         guard result.disposition.isRefunded else { return }
         verification.sendsUsed = max(0, verification.sendsUsed - 1)
@@ -110,8 +106,7 @@ package enum OutcomeDecision {
         _ now: Timestamp
     ) {
         verification.sequence += 1
-        verification.status = status
-        verification.reason = result.disposition.reason?.word
+        verification.note(status, result.disposition.reason?.word)
         noteProviders(result, &verification)
         // A receipt arrives after its send has ended, perhaps while the next one is open.
         if result.disposition == .delivered { return }

@@ -37,6 +37,7 @@ extension TwilioError {
     static let noRecipient = TwilioError(code: 21604, message: "A 'To' phone number is required.")
     static let invalidRecipient = TwilioError(code: 21211, message: "The 'To' number is not a valid phone number.")
     static let noSender = TwilioError(code: 21603, message: "A 'From' phone number is required.")
+    static let invalidOutcome = TwilioError(code: 20001, message: "Parameter 'Outcome' is not valid")
     static let noBody = TwilioError(code: 21602, message: "Message body is required.")
     static let longBody = TwilioError(
         code: 21617,

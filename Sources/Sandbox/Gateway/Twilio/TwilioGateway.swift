@@ -23,6 +23,25 @@ struct TwilioGateway: GatewayDialect {
         router.post(RouterPath("\(path).json")) { try await intake.take($0, $1, as: self) }
         router.get(RouterPath("\(path).json"), use: list)
         router.get(RouterPath("\(path)/:message"), use: show)
+        router.post(RouterPath("\(path)/:message/Feedback.json"), use: takeFeedback)
+    }
+
+    /// Takes the report of a message's outcome, if the message was created with `ProvideFeedback`.
+    @Sendable
+    private func takeFeedback(_ request: Request, context: SandboxContext) async throws -> Response {
+        if let error = objection(to: request) { return try error.response() }
+        let sid = try context.parameters.require("message")
+        let account = try context.parameters.require("account")
+        guard let message = await intake.inbox.message(sid: sid)?.message, message.provider == .twilio,
+            message.accountSid == account, message.providesFeedback
+        else { return try TwilioError.notFound.response() }
+        let body = try await request.body.collect(upTo: MessageIntake.bodyLimit)
+        let outcome = FormParameters(body.readableBytesView)["Outcome"] ?? "confirmed"
+        guard ["confirmed", "unconfirmed"].contains(outcome) else { return try TwilioError.invalidOutcome.response() }
+        if outcome == "confirmed" { await intake.inbox.confirm(sid) }
+        let uri = "\(Self.path(account: account))/\(sid)/Feedback.json"
+        let answer = ["account_sid": account, "message_sid": sid, "outcome": outcome, "uri": uri]
+        return try .json(answer, status: .created)
     }
 
     @Sendable
@@ -74,6 +93,7 @@ extension TwilioGateway {
             validityPeriod: parameters["ValidityPeriod"],
             statusCallback: callback,
             reference: callback.flatMap { Self.reference(inQueryOf: $0) },
+            providesFeedback: parameters["ProvideFeedback"] == "true",
             remotePort: context.channel.remoteAddress?.port
         )
     }

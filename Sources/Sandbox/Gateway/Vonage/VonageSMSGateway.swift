@@ -15,6 +15,31 @@ struct VonageSMSGateway: GatewayDialect {
 
     func addRoutes(to router: Router<SandboxContext>) {
         router.post("/sms/json") { try await intake.take($0, $1, as: self) }
+        router.post("/conversions/sms", use: takeConversion)
+    }
+
+    /// The Conversion API, which answers by the status alone (developer.vonage.com, "Conversion API reference").
+    @Sendable
+    private func takeConversion(_ request: Request, context: SandboxContext) async throws -> Response {
+        let body = try await request.body.collect(upTo: MessageIntake.bodyLimit)
+        let parameter = Self.parameters(body, isJSON: request.isJSON)
+        guard let account = parameter("api_key"), let secret = parameter("api_secret"), secret == authToken ?? secret
+        else {
+            return Response(status: .unauthorized)
+        }
+        guard let delivered = parameter("delivered"), ["true", "false", "0", "1"].contains(delivered),
+            parameter("timestamp").map(Self.isConversionTime) ?? true
+        else { return Response(status: HTTPResponse.Status(code: 423)) }
+        guard let sid = parameter("message-id"), let message = await intake.inbox.message(sid: sid)?.message,
+            message.provider == .vonage, message.accountSid == account
+        else { return Response(status: HTTPResponse.Status(code: 420)) }
+        if ["true", "1"].contains(delivered) { await intake.inbox.confirm(sid) }
+        return Response(status: .ok, body: ResponseBody(byteBuffer: ByteBuffer(string: "OK")))
+    }
+
+    /// True for `yyyy-MM-dd HH:mm:ss`.
+    private static func isConversionTime(_ text: String) -> Bool {
+        text.count == 19 && Timestamp(rfc3339: "\(text.replacing(" ", with: "T"))Z") != nil
     }
 
     /// Always `nil`: the credentials are in the body, or in a header that is checked with it.
