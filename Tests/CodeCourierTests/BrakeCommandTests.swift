@@ -84,7 +84,7 @@ import Verification
         #expect(explanation.isRefused)
         let text = explanation.text
         #expect(text.first == "+4********6789, DE, not confirmed; policy 7")
-        let hex = String(key.value.hexDigits.prefix(8))
+        let hex = String(hexadecimal(key.value).prefix(8))
         let end = (Timestamp.test + .seconds(300)).rfc3339
         let line = try #require(text.first { $0.hasPrefix("  prefix") })
         let cells = line.split(separator: " ").map(String.init)

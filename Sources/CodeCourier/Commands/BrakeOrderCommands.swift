@@ -72,7 +72,7 @@ struct BrakeTargetOptions: ParsableArguments {
         let state = try await desk.state(tenant: tenant)
         let blocks = state.blocks.map { (BrakeOverride.Scope($0.block.key.scope), $0.block.key.value) }
         let known = blocks + state.orders.map { ($0.order.scope, $0.order.key) }
-        let found = Set(known.filter { $0.0 == scope && $0.1.hexDigits.hasPrefix(text.lowercased()) }.map(\.1))
+        let found = Set(known.filter { $0.0 == scope && hexadecimal($0.1).hasPrefix(text.lowercased()) }.map(\.1))
         guard text.utf8.count >= 8, let key = found.first, found.count == 1 else {
             let message = "--key: \(found.isEmpty ? "none" : "not exactly one") of tenant \(tenant), \(scope.rawValue)"
             throw StartFailure.report([message + "; code-courier brake list shows keys"])
@@ -119,10 +119,10 @@ struct BrakeOrderOptions: ParsableArguments {
 struct BrakeAllowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "allow",
-        abstract: "Lets nothing stop one number, prefix, range, IP address or region for a time.",
+        abstract: "Exempts a number, prefix, range, IP address or region from blocks for a time.",
         discussion: """
-            For testers and offices. What is to be allowed for good belongs into the
-            policy: brake.allow.
+            For testers and offices. A permanent exemption belongs in the policy:
+            brake.allow.
 
               code-courier brake allow --config courier.yaml --ip 192.0.2.1 --for 30d \\
                 --reason "our testers"
@@ -146,8 +146,9 @@ struct BrakeBlockCommand: AsyncParsableCommand {
         commandName: "block",
         abstract: "Blocks a prefix, range, IP address or region for a time.",
         discussion: """
-            In every mode, and no probe opens it. Confirmed people, test numbers and what
-            is allowed still get their codes; in a range or region verified apps, too.
+            The block holds in every mode, and no probe opens it. Confirmed people, test
+            numbers and exempt clients still get their codes, and so do verified apps in a
+            range or region.
 
               code-courier brake block --config courier.yaml --phone - --scope range \\
                 --for 6h --reason "attack since 09:10"
@@ -171,7 +172,7 @@ struct BrakeBlockCommand: AsyncParsableCommand {
 struct BrakeLaunchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "launch",
-        abstract: "Announces new people in a region: its blocks only record for a time.",
+        abstract: "Announces a launch in a region: its blocks only record for a time.",
         discussion: """
             Blocks of the region and of its ranges only record, since nobody knows how many
             of the new people approve. Those of prefixes and IP addresses still refuse. An
@@ -212,10 +213,10 @@ struct BrakeLaunchCommand: AsyncParsableCommand {
 struct BrakeLiftCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lift",
-        abstract: "Ends a block, and takes back an order.",
+        abstract: "Ends a block, and cancels an order.",
         discussion: """
-            The scope can trip again with new evidence: allow it if it must not. Exit code
-            0 when something was lifted, 1 when there was nothing.
+            New evidence can block the scope again: allow it to prevent that. Exit code 0
+            when something was lifted, 1 when there was nothing.
 
               code-courier brake lift --config courier.yaml --scope prefix --key 9f86d081
               code-courier brake lift --config courier.yaml --region BR
@@ -228,7 +229,7 @@ struct BrakeLiftCommand: AsyncParsableCommand {
         let lifted = try await target.database.withBrake { desk in
             try await desk.lift(try await target.target(at: desk))
         }
-        printOutput(["blocks ended: \(lifted.blocks), orders taken back: \(lifted.orders)"])
+        printOutput(["blocks ended: \(lifted.blocks), orders cancelled: \(lifted.orders)"])
         if lifted.blocks + lifted.orders == 0 { throw ExitCode(1) }
     }
 }
@@ -259,14 +260,6 @@ enum BrakeArgument {
 extension BrakeOverride.Scope {
     /// A key for people: a region's name, otherwise the first digits of the hash.
     func text(of key: Int64) -> String {
-        self == .region ? BrakeKey(.region, key).regionName.printable : String(key.hexDigits.prefix(8))
-    }
-}
-
-extension Int64 {
-    /// The 16 hex digits of its bits.
-    var hexDigits: String {
-        let digits = String(UInt64(bitPattern: self), radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        self == .region ? BrakeKey(.region, key).regionName.printable : String(hexadecimal(key).prefix(8))
     }
 }

@@ -90,8 +90,6 @@ struct BrakeNotices {
 
     /// A region's name, or the first 8 hexadecimal digits of another key, as commands show it.
     private static func digits(of key: BrakeKey) -> String {
-        if key.scope == .region { return key.regionName }
-        let digits = String(UInt64(bitPattern: key.value) >> 32, radix: 16)
-        return String(repeating: "0", count: 8 - digits.count) + digits
+        key.scope == .region ? key.regionName : String(hexadecimal(key.value).prefix(8))
     }
 }

@@ -40,6 +40,11 @@ package func hexadecimal(_ bytes: [UInt8]) -> String {
     }
 }
 
+/// A 64-bit key as 16 lower-case hexadecimal digits.
+package func hexadecimal(_ key: Int64) -> String {
+    hexadecimal(withUnsafeBytes(of: key.bigEndian) { Array($0) })
+}
+
 extension UInt8 {
     package var isASCIIDigit: Bool { (0x30...0x39).contains(self) }
 
