@@ -227,10 +227,7 @@ extension BrakeDesk.Block {
             changesAt: Timestamp(microseconds: try row.timestamp(7)),
             length: .milliseconds(try row.int64(8)),
             trips: Int(try row.int32(9)),
-            shortfall: Shortfall(
-                expected: try row.double(10).clampedCount,
-                observed: Int(try row.double(11).clampedCount)
-            ),
+            shortfall: Shortfall(storedExpected: try row.double(10), observed: try row.double(11)),
             probesSent: Int(try row.int32(12)),
             probesApproved: Int(try row.int32(13)),
             refusedAt: Timestamp(microseconds: try row.timestamp(14))
@@ -260,9 +257,4 @@ extension BrakeDesk.Order {
         createdBy = try row.text(9)
         refused = try row.int64(10)
     }
-}
-
-extension Double {
-    /// The number as a count, whatever a table holds.
-    fileprivate var clampedCount: Double { isNaN ? 0 : Swift.min(Swift.max(self, 0), 1e15) }
 }

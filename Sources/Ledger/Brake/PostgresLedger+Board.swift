@@ -135,21 +135,13 @@ extension TenantBlock {
             changesAt: try Timestamp(row, 7),
             length: .milliseconds(try row.int64(8)),
             trips: Int(try row.int32(9)),
-            shortfall: Shortfall(
-                expected: try row.double(10).clampedCount,
-                observed: Int(try row.double(11).clampedCount)
-            ),
+            shortfall: Shortfall(storedExpected: try row.double(10), observed: try row.double(11)),
             probesSent: Int(try row.int32(12)),
             probesApproved: Int(try row.int32(13)),
             refusedAt: try row.optionalTimestamp(14).map { Timestamp(microseconds: $0) } ?? beganAt
         )
         self.init(tenant: try row.text(0), block: block, isAsleep: try row.bool(5))
     }
-}
-
-extension Double {
-    /// The number as a count, whatever it is.
-    fileprivate var clampedCount: Double { isNaN ? 0 : Swift.min(Swift.max(self, 0), 1e15) }
 }
 
 extension BrakeOverride {

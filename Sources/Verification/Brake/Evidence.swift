@@ -142,9 +142,15 @@ package struct Shortfall: Sendable, Equatable {
         self.observed = observed
     }
 
-    /// The surprise in nats, 0 without a shortfall.
+    /// Makes a shortfall from stored numbers: each is clamped to the range of a count, and NaN is 0.
+    package init(storedExpected expected: Double, observed: Double) {
+        func clamped(_ number: Double) -> Double { number.isNaN ? 0 : min(max(number, 0), 1e15) }
+        self.init(expected: clamped(expected), observed: Int(clamped(observed)))
+    }
+
+    /// The surprise in nats, 0 without missing approvals.
     ///
-    /// It is Chernoff's bound of a Poisson tail: the chance of so few approvals is at most e^-surprise.
+    /// By Chernoff's bound for a Poisson tail, the chance of so few approvals is at most e^-surprise.
     package var surprise: Double {
         guard Double(observed) < expected else { return 0 }
         let observed = Double(observed)
