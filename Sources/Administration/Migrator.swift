@@ -131,8 +131,7 @@ package struct Migrator: Sendable {
     package func pending() async throws -> [Migration] {
         let migrations = migrations
         return try await pool.withSession { session in
-            let exists = Statement("SELECT to_regclass('courier.schema_migration') IS NOT NULL")
-            return try session.execute(exists).onlyRow.bool(0) ? Self.missing(migrations, session) : migrations
+            try session.hasTable("courier.schema_migration") ? Self.missing(migrations, session) : migrations
         }
     }
 
@@ -156,8 +155,7 @@ package struct Migrator: Sendable {
 
     /// Creates the table of migrations if it is missing; of several concurrent migrators one succeeds.
     private static func makeTable(_ session: Session) throws {
-        let exists = Statement("SELECT to_regclass('courier.schema_migration') IS NOT NULL")
-        while try !session.execute(exists).onlyRow.bool(0) {
+        while try !session.hasTable("courier.schema_migration") {
             do throws(PostgresError) {
                 try session.script(
                     """
@@ -231,12 +229,18 @@ extension Migrator {
     }
 }
 
+extension Session {
+    /// True when the database has a table of this qualified name.
+    fileprivate func hasTable(_ name: String) throws(PostgresError) -> Bool {
+        try execute(Statement("SELECT to_regclass($1) IS NOT NULL", [.text(name)])).onlyRow.bool(0)
+    }
+}
+
 extension Migrator {
     /// True when the database holds a request, a verification or an event; false when it has no tables yet.
     package func hasRows() async throws -> Bool {
         try await pool.withSession { session in
-            let exists = try session.execute(Statement("SELECT to_regclass('courier.request') IS NOT NULL"))
-            guard try exists.onlyRow.bool(0) else { return false }
+            guard try session.hasTable("courier.request") else { return false }
             let rows = try session.execute(
                 Statement(
                     """
