@@ -77,10 +77,7 @@ struct Poll: Service {
     }
 
     func run() async {
-        while !Task.isStopping {
-            await work()
-            await Task.pause(until: .now + interval)
-        }
+        await Task.repeatUntilStopping(every: interval) { await work() }
     }
 }
 
@@ -161,6 +158,14 @@ func waitForShutdown() async {
 
 extension Task where Success == Never, Failure == Never {
     static var isStopping: Bool { isShuttingDownGracefully || isCancelled }
+
+    /// Repeats work until the service stops, with pauses of an interval.
+    static func repeatUntilStopping(every interval: Duration, _ work: () async -> Void) async {
+        while !isStopping {
+            await work()
+            await pause(until: .now + interval)
+        }
+    }
 
     /// Sleeps until a time, for work that becomes due without a signal; a shutdown ends the sleep.
     static func pause(until end: ContinuousClock.Instant) async {

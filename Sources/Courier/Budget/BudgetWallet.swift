@@ -70,10 +70,7 @@ final class BudgetWallet: Service {
     // MARK: - Giving back
 
     func run() async {
-        while !Task.isStopping {
-            await giveBack(unusedFor: Self.interval)
-            await Task.pause(until: .now + Self.interval)
-        }
+        await Task.repeatUntilStopping(every: Self.interval) { await giveBack(unusedFor: Self.interval) }
         await giveBack(unusedFor: .zero)
     }
 
