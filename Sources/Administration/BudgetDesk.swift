@@ -72,13 +72,6 @@ package struct BudgetDesk: Sendable {
         package let until: Timestamp
         package let reason: String
         package let createdBy: String
-
-        package init(amount: Money, until: Timestamp, reason: String, createdBy: String) {
-            self.amount = amount
-            self.until = until
-            self.reason = reason
-            self.createdBy = createdBy
-        }
     }
 
     /// Reads the budgets of which money was leased within 62 days, by tenant and name.

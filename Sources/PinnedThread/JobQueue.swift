@@ -40,7 +40,7 @@ import Glibc
         }
     }
 
-    func setInterrupt(_ interrupt: (@Sendable () -> Void)?) {
+    func setInterrupt(_ interrupt: @escaping @Sendable () -> Void) {
         locked { self.interrupt = interrupt }
     }
 

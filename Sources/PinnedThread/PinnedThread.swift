@@ -31,11 +31,6 @@ package final class PinnedThread: SerialExecutor {
         queue.setInterrupt(interrupt)
     }
 
-    /// Removes the interrupt, after waiting for a caller that is inside it.
-    package func detachInterrupt() {
-        queue.setInterrupt(nil)
-    }
-
     private static func start(_ queue: JobQueue) {
         var thread = pthread_t()
         // SAFETY: the new thread takes the one retain made here.

@@ -83,8 +83,6 @@ package struct IntakeChanges: Sendable {
 
     /// The records to publish, in the order of the decisions.
     package var outbox: [OutboxRecord] = []
-
-    package init() {}
 }
 
 package struct IntakeRules: Sendable {
