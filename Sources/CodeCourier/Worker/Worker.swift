@@ -82,8 +82,9 @@ struct Worker {
         topicFaults = TopicFaults(logger: logger)
         policies = PolicySource(policy)
         do {
-            consumer = try Self.requests(configuration.kafka, topicFaults, statistics, logger)
-            receipts = try Self.receipts(configuration.kafka, topicFaults, statistics, logger)
+            let (kafka, topics) = (configuration.kafka, configuration.kafka.topics)
+            consumer = try kafka.source(topics.requests, as: .requests, topicFaults, statistics, logger)
+            receipts = try kafka.source(topics.receipts, "-receipts", as: .receipts, topicFaults, statistics, logger)
             pipeline = Pipeline(
                 parts: Pipeline.Parts(
                     source: consumer,
@@ -248,50 +249,6 @@ struct Worker {
             + (pipeline.isHeld ? [.clock] : [])
     }
 
-    private static func requests(
-        _ kafka: KafkaSettings,
-        _ faults: TopicFaults,
-        _ statistics: Statistics,
-        _ logger: Logger
-    ) throws(KafkaError) -> KafkaRecordSource {
-        let consumer = try KafkaConsumer(
-            configuration: kafka.client,
-            groupID: kafka.groupID,
-            topics: [kafka.topics.requests]
-        )
-        return KafkaRecordSource(
-            consumer: consumer,
-            topic: kafka.topics.requests,
-            faults: faults,
-            events: .requests,
-            statistics: statistics,
-            logger: logger
-        )
-    }
-
-    /// Creates the consumer of receipts, in a group of its own so that a rebalance of one topic does not affect the
-    /// other.
-    private static func receipts(
-        _ kafka: KafkaSettings,
-        _ faults: TopicFaults,
-        _ statistics: Statistics,
-        _ logger: Logger
-    ) throws(KafkaError) -> KafkaRecordSource {
-        let consumer = try KafkaConsumer(
-            configuration: kafka.client,
-            groupID: "\(kafka.groupID)-receipts",
-            topics: [kafka.topics.receipts]
-        )
-        return KafkaRecordSource(
-            consumer: consumer,
-            topic: kafka.topics.receipts,
-            faults: faults,
-            events: .receipts,
-            statistics: statistics,
-            logger: logger
-        )
-    }
-
     private static func sink(_ kafka: KafkaSettings, _ faults: TopicFaults) throws(KafkaError) -> KafkaRecordSink {
         KafkaRecordSink(
             producer: try KafkaProducer(configuration: kafka.client),
@@ -303,6 +260,26 @@ struct Worker {
 }
 
 extension KafkaSettings {
+    /// Creates the consumer of a topic, whose group has this suffix: with a group of its own, a rebalance of one topic
+    /// does not affect the other.
+    fileprivate func source(
+        _ topic: String,
+        _ suffix: String = "",
+        as events: LoggedEvent.Consumer,
+        _ faults: TopicFaults,
+        _ statistics: Statistics,
+        _ logger: Logger
+    ) throws(KafkaError) -> KafkaRecordSource {
+        KafkaRecordSource(
+            consumer: try KafkaConsumer(configuration: client, groupID: groupID + suffix, topics: [topic]),
+            topic: topic,
+            faults: faults,
+            events: events,
+            statistics: statistics,
+            logger: logger
+        )
+    }
+
     /// The client's configuration, the only place where the secrets are revealed.
     var client: KafkaConfiguration {
         KafkaConfiguration(bootstrapServers: bootstrapServers, options: options.mapValues(\.revealed))
