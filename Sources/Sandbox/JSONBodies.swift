@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Formats
 import FoundationEssentials
 import Hummingbird
 
@@ -21,5 +22,22 @@ enum JSONLine {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return ByteBuffer(bytes: try encoder.encode(value))
+    }
+}
+
+extension JSONValue {
+    /// Parses a request's body; `nil` when it is no JSON.
+    init?(body: some Collection<UInt8>) {
+        guard let value = try? JSONScanner.parse(Array(body), limits: JSONLimits(maximumDepth: 64)) else { return nil }
+        self = value
+    }
+
+    /// The text of a string or a whole number, as a form would carry it; `nil` for an empty string and other values.
+    var text: String? {
+        switch self {
+        case .string(let value): value.isEmpty ? nil : value
+        case .number(let value): value.double.flatMap { Int(exactly: $0) }.map { String($0) }
+        default: nil
+        }
     }
 }
