@@ -67,9 +67,7 @@ stop() {
     local process
     process="$(broker_process)"
     if [[ -n "$process" ]]; then
-        kill -TERM "$process"
-        wait_for_end "$process" 50 || { kill -KILL "$process" && wait_for_end "$process" 50; } ||
-            fail "the broker does not stop: process $process"
+        end_process "$process" TERM 50 KILL || fail "the broker does not stop: process $process"
     fi
     rm -rf "$state"
 }
@@ -89,7 +87,7 @@ url)
     cat "$state/address"
     ;;
 *)
-    sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2
+    usage >&2
     exit 2
     ;;
 esac

@@ -52,15 +52,8 @@ kafka() { java -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$KAFKA_HOM
 
 nodes() { cat "$state/nodes" 2>/dev/null || printf '0\n'; }
 
-# The process of a running node, or nothing; a number left from a crash counts only when it is this node's.
-node_process() {
-    local process
-    process="$(cat "$state/$1/pid" 2>/dev/null || true)"
-    [[ "$process" =~ ^[0-9]+$ ]] && alive "$process" || return 0
-    if tr '\0' '\n' <"/proc/$process/cmdline" 2>/dev/null | grep -qxF -- "$state/$1/node.properties"; then
-        printf '%s\n' "$process"
-    fi
-}
+# The process of a running node, or nothing.
+node_process() { running_process "$state/$1/pid" "$state/$1/node.properties"; }
 
 check_nodes() {
     local node
@@ -200,9 +193,7 @@ end_node() {
     local node="$1" signal="$2" process
     process="$(node_process "$node")"
     [[ -n "$process" ]] || return 0
-    kill -s "$signal" "$process"
-    wait_for_end "$process" 300 || { kill -KILL "$process" && wait_for_end "$process" 50; } ||
-        fail "node $node does not stop: process $process"
+    end_process "$process" "$signal" 300 KILL || fail "node $node does not stop: process $process"
 }
 
 stop() {
@@ -248,8 +239,6 @@ check_running() {
     [[ -n "$(node_process 1)$(node_process 2)$(node_process 3)" ]] ||
         fail "Kafka \"$name\" does not run" "Run: $0 start $name"
 }
-
-usage() { sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 
 status() {
     local node process count running=1

@@ -44,15 +44,8 @@ directory() { cat "$state/directory" 2>/dev/null || true; }
 # True when the cluster's owner can create files there: not below a directory that only root may enter.
 owner_can_use() { as_owner test -w "$1" -a -x "$1" && as_owner "$programs/postgres" --version >/dev/null; }
 
-# The process of the running server, or nothing. A pid file may be left from a crash or a reboot, and its number may
-# have gone to another process since: it counts only when that process is a PostgreSQL with this very data directory.
-server_process() {
-    local data process
-    data="$(directory)/data"
-    process="$(head -n 1 "$data/postmaster.pid" 2>/dev/null || true)"
-    [[ "$process" =~ ^[0-9]+$ ]] && alive "$process" || return 0
-    if tr '\0' '\n' <"/proc/$process/cmdline" 2>/dev/null | grep -qxF -- "$data"; then printf '%s\n' "$process"; fi
-}
+# The process of the running server, or nothing.
+server_process() { running_process "$(directory)/data/postmaster.pid" "$(directory)/data"; }
 
 choose_directory() {
     local chosen="$state/cluster"
@@ -137,14 +130,12 @@ start() {
     cat "$state/url"
 }
 
-# "Fast" ends the open sessions; a server that does not go within a minute is stopped the hard way, by its number.
+# INT ends the open sessions; a server that still runs after a minute gets QUIT.
 stop() {
     local process
     process="$(server_process)"
     [[ -n "$process" ]] || return 0
-    kill -INT "$process"
-    wait_for_end "$process" 600 || { kill -QUIT "$process" && wait_for_end "$process" 100; } ||
-        fail "PostgreSQL does not stop: process $process"
+    end_process "$process" INT 600 QUIT || fail "PostgreSQL does not stop: process $process"
 }
 
 remove() {
@@ -178,7 +169,7 @@ url)
     cat "$state/url"
     ;;
 *)
-    sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0" >&2
+    usage >&2
     exit 2
     ;;
 esac

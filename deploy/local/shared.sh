@@ -44,6 +44,25 @@ wait_for_end() {
 # True when a process runs, also one of another user; false for a zombie.
 alive() { [[ -r "/proc/$1/stat" ]] && [[ "$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null)" != [ZX] ]]; }
 
+# The process whose number a file has in its first line, or nothing: a number left from a crash may be another process's
+# now, so this argument must be on its command line.
+running_process() {
+    local process
+    process="$(head -n 1 "$1" 2>/dev/null || true)"
+    [[ "$process" =~ ^[0-9]+$ ]] && alive "$process" || return 0
+    if tr '\0' '\n' <"/proc/$process/cmdline" 2>/dev/null | grep -qxF -- "$2"; then printf '%s\n' "$process"; fi
+}
+
+# Ends a process by a signal, and after that many tenths of a second by a harder one; false when it still runs 10 s later.
+end_process() {
+    local process="$1" signal="$2" tenths="$3" harder="$4"
+    kill -s "$signal" "$process"
+    wait_for_end "$process" "$tenths" || { kill -s "$harder" "$process" && wait_for_end "$process" 100; }
+}
+
+# The text at the head of the caller's file.
+usage() { sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
+
 # Runs the rest of the caller under a lock of its own, so that two callers in one checkout take turns.
 # Programs that outlive the caller must be started with `9>&-`, else they keep the lock.
 take_turns() {

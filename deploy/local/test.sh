@@ -56,7 +56,7 @@ case "${1:-}" in
     export COURIER_TEST_BUILD="--configuration release -Xswiftc -cross-module-optimization -Xswiftc -enable-testing"
     ;;
 -h | --help)
-    sed -n '3,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"
+    usage
     exit
     ;;
 -*) fail "unknown option: $1" "Use: $0 --help" ;;
