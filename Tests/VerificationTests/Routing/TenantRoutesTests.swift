@@ -138,17 +138,6 @@ private enum RegionSample {
             (self.base, self.prefixes, self.ranges) = (base, prefixes, ranges)
             (self.client, self.rate, self.minutes) = (client, rate, minutes)
         }
-
-        init(using random: inout TestSeed) {
-            let (prefixes, ranges) = random.pick([(1, 1), (100, 1), (200, 40), (5000, 400)])
-            self.init(
-                prefixes: prefixes,
-                ranges: ranges,
-                client: random.chance(30) ? 9 : nil,
-                rate: 8 + random.below(50),
-                minutes: 5 + random.below(50)
-            )
-        }
     }
 
     /// The farthest that an attack moves the share of `main` in two hours, after two hours without one.
@@ -174,18 +163,6 @@ private enum RegionSample {
         let (points, silences) = movement(Attack(rate: 30, minutes: 20), honest: Self.honest, seed: 7)
         #expect(points <= 5)
         #expect(silences == 0)
-    }
-
-    @Test func `no attack on a region moves a share by five points`() {
-        var random = TestSeed("attacks on adaptive routes")
-        for _ in 0..<6 {
-            let attack = Attack(using: &random)
-            let main = 0.6 + Double(random.below(30)) / 100
-            let honest = ["main": main, "backup": main - 0.15 - Double(random.below(15)) / 100]
-            let (points, silences) = movement(attack, honest: honest, seed: random.next())
-            #expect(points <= 5, "\(attack) \(honest)")
-            #expect(silences == 0, "\(attack) \(honest)")
-        }
     }
 
     @Test func `a provider that falls silent loses its share within minutes, and gets it back`() throws {
