@@ -56,7 +56,7 @@ struct CodeCourier: AsyncParsableCommand {
               POSTGRES_URL_FILE=operator-url \\
                 code-courier keys status --config courier.yaml
 
-            Ask whether a running worker gets on, and whether it can do its work:
+            Check whether a running worker makes progress and can do its work:
               code-courier health --config courier.yaml
 
             See what a fleet did, and what it does now, from its logs:

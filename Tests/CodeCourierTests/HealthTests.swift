@@ -40,7 +40,7 @@ struct HealthTests {
         return [verdict.isLive, verdict.isReady]
     }
 
-    @Test func `a worker is ready when it waits for nothing, and live as long as it gets on`() {
+    @Test func `a worker is ready when it waits for nothing, and live as long as it makes progress`() {
         #expect(verdict(Self.state()) == [true, true])
         #expect(verdict(Self.state(waitingFor: [.kafka])) == [true, false])
         #expect(verdict(Self.state(waitingFor: [.postgres])) == [true, false])
@@ -64,7 +64,7 @@ struct HealthTests {
                 == #"{"live":true,"ready":false,"summary":"waiting for kafka, postgres","age_ms":250}"#
         )
         let late = HealthVerdict(of: Self.state(standing: ["record": 31, "tasks": 3, "intake": 40]), at: now)
-        #expect(late.text == "not live, not ready: intake, record did not get on for 30 s or longer")
+        #expect(late.text == "not live, not ready: intake, record made no progress for 30 s or longer")
         #expect(HealthVerdict(of: Self.state(), at: now).text == "live, ready: at work, policy test.1")
     }
 

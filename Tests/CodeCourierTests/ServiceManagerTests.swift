@@ -23,7 +23,7 @@ struct ServiceManagerTests {
         )
     }
 
-    @Test func `a start waits for what is needed, asks for time while it gets on, and is over once`() {
+    @Test func `a start waits for what is needed, asks for time while it makes progress, and is over once`() {
         var notices = ServiceNotices()
         #expect(
             notices.observe(Self.state([.kafka])) == [
@@ -32,7 +32,7 @@ struct ServiceManagerTests {
         )
         #expect(notices.observe(Self.state([.kafka])) == ["EXTEND_TIMEOUT_USEC=30000000", "WATCHDOG=1"])
         let stalled = notices.observe(Self.state([.kafka], late: true))
-        #expect(stalled == ["STATUS=intake did not get on for 30 s or longer"])
+        #expect(stalled == ["STATUS=intake made no progress for 30 s or longer"])
         let ready = ["READY=1", "WATCHDOG=1", "STATUS=at work, policy test.1"]
         #expect(notices.observe(Self.state()) == ready)
         #expect(notices.observe(Self.state()) == ["WATCHDOG=1"])
@@ -41,7 +41,7 @@ struct ServiceManagerTests {
     @Test func `the watchdog hears nothing from a worker that does not get on`() {
         var notices = ServiceNotices()
         _ = notices.observe(Self.state())
-        #expect(notices.observe(Self.state(late: true)) == ["STATUS=intake did not get on for 30 s or longer"])
+        #expect(notices.observe(Self.state(late: true)) == ["STATUS=intake made no progress for 30 s or longer"])
         #expect(notices.observe(Self.state(late: true)) == [])
         #expect(notices.observe(Self.state()) == ["WATCHDOG=1", "STATUS=at work, policy test.1"])
         // An unavailable dependency is no reason to restart the worker.

@@ -20,7 +20,7 @@ struct BrakeReplayOutput {
     static let assumptions = [
         "Honest people are those whose code was typed in. Whoever was refused at the time is not stored.",
         "A further message of a live verification counts with the first one.",
-        "Verified apps, brake.allow and operators' orders are not stored with a verification: they let nobody pass here.",
+        "Verified apps, brake.allow and operators' orders are not stored with a verification: they exempt nobody here.",
         "Money is one segment a message, by the prices of regions and providers.",
     ]
 
@@ -54,7 +54,7 @@ struct BrakeReplayOutput {
             )
         }
         var lines = ["", "tenant \(name.printable)"] + sums.lines
-        if tenant.wasAsleep { lines.append("  Too few approvals at times: blocks of then only recorded.") }
+        if tenant.wasAsleep { lines.append("  Too few approvals at times: blocks then only recorded.") }
         return lines + [""] + scopeLines(tenant)
     }
 

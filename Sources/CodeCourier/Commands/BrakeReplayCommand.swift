@@ -10,18 +10,18 @@ import Verification
 struct BrakeReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Plays past verifications against a policy's brake: whom it would have refused.",
+        abstract: "Replays past verifications: what a policy's brake would have refused.",
         discussion: """
-            The same rule as the workers', at the times of then: when which scope would
-            have been blocked, the messages and the money that would not have been spent,
-            and the honest people among them: those whose code was typed in. It reads what
-            retention keeps and changes nothing.
+            Applies the workers' rule to past verifications, at their own times. It shows
+            when each scope would have been blocked, the messages and the money saved, and
+            the honest people refused: those whose code was typed in. It reads the rows
+            that retention keeps, and changes nothing.
 
               code-courier brake replay --config courier.yaml --since 7d
               code-courier brake replay --config courier.yaml --policy next.yaml \\
                 --since 2026-11-24 --until 2026-11-25 --enforce
 
-            --enforce takes each scope that records as enforced.
+            --enforce treats each recording scope as enforced.
             """
     )
 
@@ -39,7 +39,7 @@ struct BrakeReplayCommand: AsyncParsableCommand {
     @Option(help: "Only this tenant's; default: all tenants'.")
     var tenant: String?
 
-    @Flag(help: "Take each scope that the policy records as enforced.")
+    @Flag(help: "Treat each recording scope of the policy as enforced.")
     var enforce = false
 
     @Flag(help: "Print JSON.")

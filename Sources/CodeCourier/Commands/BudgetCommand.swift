@@ -74,8 +74,8 @@ struct BudgetRaiseCommand: AsyncParsableCommand {
         commandName: "raise",
         abstract: "Replaces a budget's amount for a time, by more or by less.",
         discussion: """
-            A lower amount refuses at once. What workers have leased by then, at most a few
-            seconds' worth, they may still spend.
+            A lower amount applies at once. Workers may still spend what they have leased,
+            at most a few seconds' worth.
 
               code-courier budget raise all-day 900 --config courier.yaml --for 6h \\
                 --reason "TV spot"
@@ -118,9 +118,9 @@ struct BudgetRaiseCommand: AsyncParsableCommand {
 struct BudgetRestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Takes an amount of raise back: the policy's is in force again.",
+        abstract: "Cancels a raise: the policy's amount is in force again.",
         discussion: """
-            Before its end, when the reason for it is gone.
+            Use it when the reason for a raise is gone before its end.
 
               code-courier budget restore all-day --config courier.yaml --tenant shop
             """
@@ -138,7 +138,7 @@ struct BudgetRestoreCommand: AsyncParsableCommand {
         let key = BudgetKey(tenant: tenant, name: name)
         let isRestored = try await database.withBudgets { try await $0.restore(key) }
         printOutput([
-            "budget \(name) of tenant \(tenant): \(isRestored ? "the policy's amount is in force" : "nothing to take back")"
+            "budget \(name) of tenant \(tenant): \(isRestored ? "the policy's amount is in force" : "there was no raise")"
         ])
     }
 }

@@ -8,12 +8,12 @@ import Verification
 struct BudgetReplayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Plays past messages against the budgets and prices of a policy.",
+        abstract: "Replays past messages against the budgets and prices of a policy.",
         discussion: """
             Shows what the messages of the past would have cost, when a budget would have
             warned, kept its reserve or been exhausted, and how many people it would have
-            refused. It only reads. Messages older than postgres.retention are known by
-            the hour, for 35 days. The login needs the role courier_operator.
+            refused. It only reads. Of messages older than postgres.retention only hourly
+            counts are known, for 35 days. The login needs the role courier_operator.
 
               code-courier budget replay --config courier.yaml --policy next.yaml
               code-courier budget replay --config courier.yaml --since 30d \\

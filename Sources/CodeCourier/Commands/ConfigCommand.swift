@@ -17,7 +17,7 @@ struct ConfigShowCommand: ParsableCommand {
         discussion: """
             The source is a line of the file, a variable of the environment, or the
             default. It is the environment of this command: run it as the worker is run.
-            No secret is read. Hidden, too, is what may hold one: headers, answers and
+            No secret is read. Values that may hold one are hidden: headers, answers and
             bodies of http providers, SASL and TLS, and URLs with parameters.
 
               code-courier config show --config courier.yaml

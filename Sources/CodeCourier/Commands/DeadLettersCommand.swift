@@ -39,7 +39,7 @@ struct DeadLettersListCommand: AsyncParsableCommand {
 
               code-courier dead-letters list --since 1h --reason not_json
 
-            Next: put right what made them, then code-courier dead-letters redrive.
+            Next: fix the cause, then run code-courier dead-letters redrive.
 
             WARNING: --show-payload prints the records' values as they came. They may hold
             phone numbers and e-mail addresses: keep them out of tickets and logs.

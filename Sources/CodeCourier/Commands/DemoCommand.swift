@@ -9,19 +9,15 @@ struct DemoCommand: ParsableCommand {
         commandName: "demo",
         abstract: "Shows a worker at work: an embedded broker, simulated providers and a few requests.",
         discussion: """
-            `make demo` starts the database and calls this. Nothing is sent to anybody:
-            messages arrive on the phones of a web page. Ctrl-C ends it. A database that
-            holds requests is refused.
+            Runs code-courier-sandbox demo, which is built into the same folder as this
+            program and is in no worker image. `make demo` starts a database and calls it.
 
               make demo
-              code-courier demo --postgres-url postgresql://me@127.0.0.1/empty --once
-
-            It is a part of code-courier-sandbox, which stands beside this program where
-            both were built, and in no image of a worker.
+              code-courier demo --help
             """
     )
 
-    @Argument(parsing: .captureForPassthrough, help: "Those of code-courier-sandbox demo; --help shows them.")
+    @Argument(parsing: .captureForPassthrough, help: "The options of code-courier-sandbox demo; --help shows them.")
     var arguments: [String] = []
 
     func run() throws {
@@ -35,20 +31,16 @@ struct SandboxCommand: ParsableCommand {
         commandName: "sandbox",
         abstract: "Runs simulated providers, whose messages arrive on the phones of a web page.",
         discussion: """
-            A worker hands to them as to Twilio, Vonage, Amazon SNS, Apple, an HTTP gateway
-            or a mail server. Nothing is sent to anybody. Ctrl-C ends it.
+            Runs code-courier-sandbox, which is built into the same folder as this program
+            and is in no worker image. attack requests codes that nobody types in.
 
               code-courier sandbox --port 8025 --smtp-port 2525
               code-courier sandbox attack --kind prefix --rate 10
-
-            attack requests codes that nobody types in: see brake and budgets at work.
-
-            It is a part of code-courier-sandbox, which stands beside this program where
-            both were built, and in no image of a worker.
+              code-courier sandbox --help
             """
     )
 
-    @Argument(parsing: .captureForPassthrough, help: "Those of code-courier-sandbox serve; --help shows them.")
+    @Argument(parsing: .captureForPassthrough, help: "The options of code-courier-sandbox serve; --help shows them.")
     var arguments: [String] = []
 
     func run() throws {

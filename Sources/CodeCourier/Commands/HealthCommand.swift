@@ -6,27 +6,27 @@ import Foundation
 struct HealthCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "health",
-        abstract: "Tells whether a running worker gets on and can do its work, for probes.",
+        abstract: "Checks whether a running worker makes progress and can do its work, for probes.",
         discussion: """
             Exit code 0 when it does, 1 when it does not; one line says why, JSON on a
             pipe. It reads the file worker.healthPath (WORKER_HEALTH_PATH), which the
-            worker replaces every second; one that is older than 15 s counts as dead.
+            worker replaces every second; a file older than 15 s means a dead worker.
 
-              --live   the worker gets on; one that does not is to be started anew
+              --live   the worker makes progress; otherwise it needs a restart
               --ready  it has also joined its groups, and the database answers
 
-            Without either, both are asked for. A worker whose Kafka or PostgreSQL is away
-            is live and not ready: a new start would not help it.
+            Without either, both are checked. A worker that cannot reach Kafka or
+            PostgreSQL is live but not ready: a restart would not help it.
 
               code-courier health --live
               code-courier health --path /run/code-courier/health
             """
     )
 
-    @Flag(help: "Asks only whether the worker gets on.")
+    @Flag(help: "Check only whether the worker makes progress.")
     var live = false
 
-    @Flag(help: "Asks whether the worker can do its work.")
+    @Flag(help: "Check whether the worker can do its work.")
     var ready = false
 
     @Option(help: "The worker's health file; default: worker.healthPath of the configuration.")
@@ -35,7 +35,7 @@ struct HealthCommand: ParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func validate() throws {
-        guard !(live && ready) else { throw ValidationError("ask for --live or --ready, or for neither") }
+        guard !(live && ready) else { throw ValidationError("give --live or --ready, or neither") }
     }
 
     func run() throws {

@@ -12,9 +12,9 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys",
         abstract: "Shows which keys live verifications need, and rotates keys.",
         discussion: """
-            Four rings: code makes codes, hash and seal keep what is stored unreadable,
-            fingerprint recognizes people. The first key of a ring signs, the others are
-            for what they have signed.
+            Four rings: code makes codes, hash and seal make stored data unreadable,
+            fingerprint recognizes people. The first key of a ring signs; the others check
+            what they signed before.
 
               code-courier keys status --config courier.yaml
               code-courier keys add hash --config courier.yaml
@@ -71,7 +71,7 @@ struct KeyIDArgument: ExpressibleByArgument {
 struct KeysStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Shows how many live rows need each key, and when it may go.",
+        abstract: "Shows how many live rows need each key, and when it can be removed.",
         discussion: """
             A row needs a key until the time shown at the latest. Which fingerprint key
             made a row is in no row.
@@ -145,8 +145,8 @@ struct KeysActivateCommand: ParsableCommand {
         commandName: "activate",
         abstract: "Puts a key in front of its ring, so that it signs.",
         discussion: """
-            Every worker and verifier must have the key before: what it signs can be read
-            by no other.
+            Every worker and verifier must have the key first: others cannot read what it
+            signs.
 
               code-courier keys activate hash 2 --config courier.yaml
             """
@@ -188,10 +188,10 @@ struct KeysActivateCommand: ParsableCommand {
 struct KeysRetireCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retire",
-        abstract: "Takes a key out of its ring, if no live row needs it.",
+        abstract: "Removes a key from its ring, if no live row needs it.",
         discussion: """
-            Exit code 1 when it may not go yet, with the time from which on it may. The
-            database of one cell is asked: with several, ask keys status for the others.
+            Exit code 1 when live rows still need the key, with the time until which they
+            do. It reads the database of one cell: with several, run keys status for each.
 
               POSTGRES_URL_FILE=operator-url \\
                 code-courier keys retire hash 1 --config courier.yaml

@@ -33,8 +33,8 @@ struct MigrateCommand: AsyncParsableCommand {
 
               POSTGRES_URL_FILE=owner-url code-courier migrate --status
 
-            One in --postgres-url moves into the environment at once. Until then ps shows
-            it to every user of the machine, and a shell keeps it in its history.
+            A password in --postgres-url is moved into the environment at once. Until then
+            ps shows it to every user of the machine, and the shell's history keeps it.
             """
     )
 

@@ -8,8 +8,8 @@ struct PolicyDiffCommand: AsyncParsableCommand {
         commandName: "diff",
         abstract: "Shows what a new policy changes, for which tenants, regions and limits.",
         discussion: """
-            Both policies are read as a worker would read them; what is written otherwise
-            and decides the same is no change. With --leased the database says by how much
+            Both policies are read as a worker would read them; another wording that
+            decides the same is no change. With --leased the database says by how much
             a budget with a lower amount may be exceeded; else it is not read.
 
               code-courier policy diff policy.yaml next.yaml
@@ -25,7 +25,7 @@ struct PolicyDiffCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The policy in force.", valueName: "policy.yaml"))
     var old: String
 
-    @Argument(help: ArgumentHelp("The policy to come.", valueName: "next.yaml"))
+    @Argument(help: ArgumentHelp("The new policy.", valueName: "next.yaml"))
     var new: String
 
     @OptionGroup var database: LeasedMoneyOptions

@@ -16,8 +16,8 @@ struct PolicySimulateCommand: AsyncParsableCommand {
         discussion: """
             It reads the request topic without a group, changes nothing and sends nothing;
             the database is not read. Both policies are replayed from empty state with the
-            records' own times, so resend windows and limits work as they would have. Codes
-            are taken as never entered. Numbers are never printed.
+            records' own times, so resend windows and limits work as they would have. No
+            code counts as entered. Numbers are never printed.
 
               code-courier policy simulate next.yaml --config courier.yaml --from 7d
             """

@@ -14,8 +14,8 @@ struct ReportCommand: ParsableCommand {
         discussion: """
             It shows incidents first, then throughput, outcomes by region and by
             provider, latencies, lag, refusals by reason, unknown outcomes, paused
-            providers, errors and workers. The page needs nothing from outside and holds
-            nothing but what the lines say. Logs must be in format json or otel
+            providers, errors and workers. The page loads nothing and holds only
+            what the lines say. Logs must be in format json or otel
             (log.format), at level info or below; lines of other programs and broken
             ones are counted and skipped, and a log without an entry is named and left
             out. Several logs are merged by time, in bounded memory. Those that come one

@@ -34,15 +34,15 @@ struct RunCommand: AsyncParsableCommand {
             records carry their producers' times.
 
             Exit code 0 after a stop, 1 when it failed at work, 2 with one line a fault
-            when it could not start, 70 when a part of it stood still, 128 and the signal
-            at a second one. Next: code-courier request send, and docs/operators.md for
-            what the log lines ask of you.
+            when it could not start, 70 when a part of it stalled, 128 and the signal at a
+            second one. Next: code-courier request send, and docs/operators.md for the log
+            lines that need action.
             """
     )
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Only read configuration, secrets and policy, and tell their faults.")
+    @Flag(help: "Only read configuration, secrets and policy, and report their faults.")
     var check = false
 
     @Flag(help: "With --check, connect to PostgreSQL too; nothing is written.")

@@ -15,8 +15,8 @@ struct TopCommand: ParsableCommand {
         discussion: """
             Rates and latencies are those of the last minute: totals, a row for each
             worker and each provider with its breaker, refusals by reason, and the last
-            warning. A provider whose breaker is half open is asked again by the next
-            message. q or Ctrl-C ends it. Logs must be in format json or otel
+            warning. A provider whose breaker is half open gets the next message as
+            a probe. q or Ctrl-C ends it. Logs must be in format json or otel
             (log.format), at level info or below. Without a terminal it prints one line
             every ten seconds of the log.
 

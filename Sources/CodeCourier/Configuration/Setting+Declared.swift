@@ -20,8 +20,9 @@ extension Setting {
                 """
                 librdkafka's own properties, such as `security.protocol`, `sasl.*`, `ssl.*`. Numbers are whole, without \
                 a unit. By default members have a session of 6 s and clients ask for metadata every 5 s. Not allowed: \
-                what carries a promise, such as `acks`, `isolation.level` or `partitioner`; `group.instance.id`, which \
-                is one worker's; another assignor than the built-in eager one, which Debian 12's librdkafka 2.0.2 needs
+                options that a guarantee depends on, such as `acks`, `isolation.level` or `partitioner`; \
+                `group.instance.id`, which must differ between workers; another assignor than the eager default, \
+                which Debian 12's librdkafka 2.0.2 needs
                 """
             ),
             Setting(.section, "kafka.topics").described("four different topics"),
@@ -40,8 +41,8 @@ extension Setting {
             Setting(.section, "postgres").described("how PostgreSQL is reached, and how long it keeps rows"),
             Setting(.secret, "postgres.url", fallback: "required").described(
                 """
-                a libpq URI; to another machine with `sslmode=verify-full`. Without `sslmode` start and `run --check` \
-                warn: libpq goes on in clear text where the server has no TLS
+                a libpq URI; to another machine with `sslmode=verify-full`. Without `sslmode`, start and `run \
+                --check` warn: libpq continues in clear text if the server has no TLS
                 """
             ),
             Setting("postgres.retention", \.worker.retention, .duration(in: .seconds(86_400)...DurationText.longest))

@@ -17,7 +17,7 @@ enum StartWarning: Equatable, CustomStringConvertible {
     var description: String {
         switch self {
         case .unknownVariable(let variable):
-            "environment \(variable.name) is no key's; \(variable.nearest) is one"
+            "environment \(variable.name) is no setting; did you mean \(variable.nearest)?"
         case .postgresWithoutTLS(let host, let key):
             "\(key) names another machine (\(host)) and no sslmode, so TLS may be left out: add sslmode=verify-full"
         case .kafkaLibraryOld(let version):

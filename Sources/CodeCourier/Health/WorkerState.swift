@@ -48,7 +48,7 @@ struct WorkerState: Sendable, Equatable, Codable {
 
     /// The state in one sentence.
     var summary: String {
-        if !late.isEmpty { return "\(late.joined(separator: ", ")) did not get on for \(maxWait) s or longer" }
+        if !late.isEmpty { return "\(late.joined(separator: ", ")) made no progress for \(maxWait) s or longer" }
         if isStopping { return "stopping" }
         let waiting = waitingFor.isEmpty ? [] : ["waiting for \(waitingFor.map(\.rawValue).joined(separator: ", "))"]
         let troubles = (topicFaults ?? []) + waiting

@@ -8,7 +8,7 @@ extension ReplayReport {
     var assumptions: [String] {
         [
             "Each request is decided at its record's time, as if no worker had been behind.",
-            "Codes are taken as never entered and messages that have a route as accepted: receipts and approvals are "
+            "No code counts as entered, and every message with a route counts as accepted: receipts and approvals are "
                 + "not known here.",
             "State begins empty: what was sent before the range closes no window and counts in no limit.",
         ]

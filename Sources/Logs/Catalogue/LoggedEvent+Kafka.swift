@@ -7,21 +7,21 @@ extension LoggedEvent {
     package static let publishFailed = LoggedEvent(
         "publish.failed",
         .warning,
-        "the broker did not take records",
+        "the broker did not accept records",
         [.records, .error, .reason, .broker, .topic, .partition],
         throttledBy: []
     )
     package static let publishRefused = LoggedEvent(
         "publish.refused",
         .error,
-        "a topic takes no records although brokers answer: retrying",
+        "a topic accepts no records although brokers answer: retrying",
         [.topic, .partition, .reason, .error, .broker],
         again: OutageNotice.interval
     )
     package static let publishRecovered = LoggedEvent(
         "publish.recovered",
         .notice,
-        "a topic takes records again",
+        "a topic accepts records again",
         [.topic]
     )
 
@@ -51,7 +51,7 @@ extension LoggedEvent {
             joining = LoggedEvent("\(area).joining", .info, "joining the group, which assigns partitions", [.group])
             assigned = LoggedEvent("\(area).assigned", .info, "partitions assigned", [.partitions])
             revoked = LoggedEvent("\(area).revoked", .info, "partitions revoked", [.partitions])
-            lost = LoggedEvent("\(area).lost", .warning, "partitions lost", [.partitions])
+            lost = LoggedEvent("\(area).lost", .warning, "partitions lost: the group reassigned them", [.partitions])
             topicRecreated = LoggedEvent(
                 "\(area).topic_recreated",
                 .warning,

@@ -74,7 +74,7 @@ extension LoggedEvent {
     package static let sweepTakenOver = LoggedEvent(
         "sweep.taken_over",
         .info,
-        "took over sends that were due",
+        "took over overdue sends",
         [.sends],
         throttledBy: []
     )

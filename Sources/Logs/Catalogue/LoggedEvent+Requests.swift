@@ -21,7 +21,7 @@ extension LoggedEvent {
     package static let sendCodeMismatch = LoggedEvent(
         "send.code_mismatch",
         .error,
-        "a send's code differs from the hashed one: the message is not sent",
+        "a send's code does not match its stored hash: the message is not sent",
         [.verificationID, .sendID, .requestID, .codeKey, .hashKey, .traceID, .spanID]
     )
     package static let deadLetter = LoggedEvent(
@@ -118,7 +118,7 @@ extension LoggedEvent {
     package static let brakeTripped = LoggedEvent(
         "brake.tripped",
         .warning,
-        "too few people approve their codes: the scope is blocked",
+        "too few codes are approved: the scope is blocked",
         scopeFields + [.expected, .observed, .trips, .until, .isAsleep],
         throttledBy: [.tenant, .scope]
     )
@@ -139,14 +139,14 @@ extension LoggedEvent {
     package static let brakeAsleep = LoggedEvent(
         "brake.asleep",
         .warning,
-        "a tenant approves too few codes to judge: its blocks refuse nobody",
+        "too few of a tenant's codes are approved for a verdict: its blocks only record",
         [.tenant, .approvals],
         again: .seconds(3600)
     )
     package static let brakeOverridden = LoggedEvent(
         "brake.overridden",
         .notice,
-        "an operator's order lets a request pass a block: its first one by this worker",
+        "an operator's order let a request pass a block: logged once for each block",
         scopeFields + [.order],
         throttledBy: [.tenant, .scope]
     )
@@ -159,7 +159,7 @@ extension LoggedEvent {
     package static let conversionLow = LoggedEvent(
         "conversion.low",
         .warning,
-        "a region lacks approvals without more traffic: look at its providers",
+        "too few approvals in a region although its traffic is normal: check its providers",
         [.tenant, .region, .expected, .observed],
         again: .seconds(3600)
     )
@@ -200,7 +200,7 @@ extension LoggedEvent {
     package static let budgetWarned = LoggedEvent(
         "budget.warned",
         .warning,
-        "a part of a budget is spent: find out whether this is expected before it is exhausted",
+        "a budget's use reached a warning level: check whether this is expected",
         budgetFields + [.percent, .forecast],
         throttledBy: [.tenant, .budget, .percent],
         again: .seconds(3600)
@@ -208,7 +208,7 @@ extension LoggedEvent {
     package static let budgetReserved = LoggedEvent(
         "budget.reserved",
         .warning,
-        "a budget is spent but for its reserve: only confirmed people are served",
+        "a budget is spent except for its reserve: only confirmed people are served",
         budgetFields + [.until],
         throttledBy: [.tenant, .budget],
         again: .seconds(60)
@@ -224,7 +224,7 @@ extension LoggedEvent {
     package static let budgetKept = LoggedEvent(
         "budget.kept",
         .warning,
-        "money for messages could not be given back: it counts as spent until its step leaves the window",
+        "could not give leased money back: it counts as spent until its step leaves the window",
         [.error],
         throttledBy: []
     )

@@ -44,7 +44,7 @@ extension LoggedEvent {
     package static let workerStats = LoggedEvent(
         "worker.stats",
         .info,
-        "figures of the interval",
+        "statistics of the interval",
         [
             .interval, .uptime, .requests, .repeats, .decisions, .unavailable, .regions, .providers, .deadRoutes,
             .rules, .brake, .spend, .feedback,
@@ -127,7 +127,7 @@ extension LoggedEvent {
     package static let policyVersionReused = LoggedEvent(
         "policy.version_reused",
         .warning,
-        "the policy changed without a new version: events cannot tell them apart",
+        "the policy changed without a new version: events cannot show which one decided",
         [.policyVersion]
     )
     package static let policyRecorded = LoggedEvent(
@@ -176,5 +176,5 @@ extension LoggedEvent {
     )
 
     /// A library's message, without the library's own fields, since they may contain personal data.
-    package static let libraryMessage = LoggedEvent("library.message", .warning, "a library's own words")
+    package static let libraryMessage = LoggedEvent("library.message", .warning, "a library's message")
 }

@@ -89,10 +89,10 @@ extension HTTPAnswer {
         401: .misconfigured,
         402: .misconfigured,  // the account has no credit
         403: .misconfigured,
-        404: .misconfigured,  // every message goes to this one path
+        404: .misconfigured,  // every message goes to this one address
         405: .misconfigured,
         407: .misconfigured,
-        408: .unknown,  // also sent by a proxy when the server did not answer a request that may have arrived
+        408: .unknown,  // a proxy also sends it if the server did not answer a request that may have arrived
         429: .throttled,
     ]
 

@@ -14,7 +14,7 @@ enum TwilioAnswer {
         20404: .misconfigured,  // no such account or resource
         21212: .misconfigured,  // invalid From
         21603: .misconfigured,  // From missing
-        21606: .misconfigured,  // From not ours or not able to send
+        21606: .misconfigured,  // From not ours, or cannot send
         21609: .misconfigured,  // invalid StatusCallback
         14105: .misconfigured,  // invalid StatusCallback
         21659: .misconfigured,  // From is no Twilio number
