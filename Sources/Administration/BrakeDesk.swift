@@ -17,10 +17,10 @@ package struct BrakeDesk: Sendable {
         package let tenant: String
         package let block: BrakeBlock
 
-        /// True while the tenant approves too little for a verdict: the block only records.
+        /// True while the tenant has too few approvals for a verdict: the block then only records.
         package let isAsleep: Bool
 
-        /// The requests that it stopped, those that were only recorded included.
+        /// The requests that the block stopped, including those that it only recorded.
         package let refused: Int64
 
         package init(tenant: String, block: BrakeBlock, isAsleep: Bool, refused: Int64) {
@@ -64,7 +64,7 @@ package struct BrakeDesk: Sendable {
             self.orders = orders
         }
 
-        /// The same as a worker has it.
+        /// The same state in the form that workers use.
         package var board: BrakeBoard {
             let blocks = blocks.map { ($0.tenant, $0.block, $0.isAsleep) }
             var board = BrakeBoard(blocks: blocks, overrides: orders.map(\.order))
@@ -106,7 +106,7 @@ package struct BrakeDesk: Sendable {
         return try await pool.withSession { session in try session.execute(statement).map { try $0.text(0) } }
     }
 
-    /// Places an order, in place of an earlier one of the scope, and returns its end.
+    /// Places an order, in place of the scope's earlier one, and returns its end.
     package func place(
         _ action: BrakeOverride.Action,
         on target: BrakeTarget,
@@ -133,7 +133,7 @@ package struct BrakeDesk: Sendable {
         }
     }
 
-    /// The numbers of blocks that a lift ended, and of orders that it took back.
+    /// The numbers of blocks that a lift ended, and of orders that it cancelled.
     package struct Lifted: Sendable, Equatable {
         package let blocks: Int64
         package let orders: Int64
@@ -144,7 +144,7 @@ package struct BrakeDesk: Sendable {
         }
     }
 
-    /// Ends the block of a scope and takes back its order.
+    /// Ends the block of a scope and cancels its order.
     package func lift(_ target: BrakeTarget) async throws -> Lifted {
         let statement = Statement(
             """
@@ -198,7 +198,7 @@ package struct BrakeDesk: Sendable {
     }
 }
 
-/// The scope of one tenant that an order or a lift is for.
+/// The tenant and the scope of an order or a lift.
 package struct BrakeTarget: Sendable, Equatable {
     package let tenant: String
     package let scope: BrakeOverride.Scope

@@ -4,7 +4,7 @@ package import Formats
 import PostgresClient
 package import Verification
 
-/// Messages of the past that are alike, of one minute.
+/// Past messages of one minute with the same properties, and their number.
 package struct PastMessages: Sendable, Equatable {
     /// The minute in which they were decided.
     package let minute: Timestamp
@@ -65,7 +65,7 @@ package struct PastMessages: Sendable, Equatable {
 package struct LeasedBudget: Sendable, Equatable {
     package let key: BudgetKey
 
-    /// The amount of the policy, or an operator's in its place.
+    /// The policy's amount, or the operator's amount in its place.
     package let amount: Money
     package let leased: Money
 
@@ -80,7 +80,7 @@ package struct LeasedBudget: Sendable, Equatable {
 }
 
 extension BudgetDesk {
-    /// Reads the messages that left, or may have, in a time of whole minutes: by minute, then by what they have in common.
+    /// Reads messages that were sent, or may have been, in a range of whole minutes, grouped by minute and properties.
     package func history(from start: Timestamp, to end: Timestamp) async throws -> [PastMessages] {
         let statement = Statement(
             """
@@ -95,7 +95,7 @@ extension BudgetDesk {
         )
         let rows = try await pool.withSession { session in try session.execute(statement) }
         return try rows.compactMap { row in
-            // Another version's purpose or channel is none of a policy that this version reads.
+            // A purpose or channel of a newer version is in no policy that this version reads.
             let word = try row.optionalText(2)
             let purpose = word.flatMap(Purpose.init(rawValue:))
             guard word == nil || purpose != nil, let channel = Channel(rawValue: try row.text(3)) else { return nil }

@@ -13,7 +13,7 @@ package struct BudgetDesk: Sendable {
         self.pool = pool
     }
 
-    /// A budget as the newest lease found it in the policy, with its use in the window.
+    /// A budget as the policy had it at the newest lease, with its use in the window.
     package struct State: Sendable, Equatable {
         package let key: BudgetKey
         package let period: String
@@ -25,7 +25,7 @@ package struct BudgetDesk: Sendable {
         package let reserve: Int
         package let mode: String
 
-        /// The money that the window's leases took: most of it is spent.
+        /// The money leased in the window, most of which is spent.
         package let used: Money
 
         /// The time at which the window's next step begins, or the next month.
@@ -74,7 +74,7 @@ package struct BudgetDesk: Sendable {
         package let createdBy: String
     }
 
-    /// Reads the budgets of which money was leased within 62 days, by tenant and name.
+    /// Reads the budgets from which money was leased within 62 days, by tenant and name.
     package func states(tenant: String?) async throws -> [State] {
         let statement = Statement(
             """
@@ -125,7 +125,7 @@ package struct BudgetDesk: Sendable {
         }
     }
 
-    /// Takes an operator's amount back; false if there is none.
+    /// Cancels an operator's amount; false if there is none.
     package func restore(_ key: BudgetKey) async throws -> Bool {
         let statement = Statement(
             "DELETE FROM courier.budget_raise r WHERE r.tenant = $1 AND r.name = $2 AND r.until > now() RETURNING 1",

@@ -84,7 +84,7 @@ package struct Eraser: Sendable {
 }
 
 extension PostgresError {
-    /// True when the server has no such function or schema (PostgreSQL 15, appendix A).
+    /// True when the server does not know the function or the schema (PostgreSQL 15, appendix A).
     fileprivate var meansUnknown: Bool {
         sqlState.map { ["42883", "3F000"].contains($0.rawValue) } ?? false
     }

@@ -4,7 +4,7 @@ package import Formats
 package import PostgresClient
 package import Verification
 
-/// The need of live rows for one key.
+/// The live rows that need one key.
 package struct KeyNeed: Sendable, Equatable {
     package let name: KeyName
     package let rows: Int64

@@ -73,9 +73,9 @@ package enum ServerCheck {
 
     /// Checks the server; throws `Unfit`, or the database's error.
     ///
-    /// The connections have none of the ledger's settings: an old server would reject settings that it does not know,
-    /// and a pooler all of them. Without our search path every name and operator is qualified with its schema. The
-    /// limits of a session are set within each transaction, since the database may have other defaults.
+    /// The connections do not set the ledger's settings: an old server would reject unknown ones, and a pooler any of
+    /// them. Without the search path, every name and operator is qualified with its schema. The limits of a session are
+    /// set within each transaction, since the database may have other defaults.
     package static func run(_ configuration: PostgresConfiguration) async throws {
         var bare = configuration
         bare.hasSettings = false
@@ -124,7 +124,7 @@ package enum ServerCheck {
 
     /// Throws `pooled` when a session does not keep its server process and settings to itself.
     ///
-    /// It uses as many sessions as a worker has: only two might each happen to get a process of their own.
+    /// It uses as many sessions as a worker has: with only two, each might happen to get its own process.
     ///
     /// A pooler in transaction mode lends the process that was used last, or the one that was idle longest. The order
     /// of the statements here follows neither, so that a session meets another one's process, or its own setting in

@@ -51,7 +51,7 @@ enum OwnProcess {
     ///
     /// `arguments` begin with the name of the new program.
     static func replace(by program: String, _ arguments: [String]) {
-        // SAFETY: the array ends with nil, and its strings live until the program is replaced, or are never freed.
+        // SAFETY: the array ends with nil; its strings live until the program is replaced, and leak if that fails.
         var pointers = unsafe arguments.map { unsafe strdup($0) } + [nil]
         unsafe execv(program, &pointers)
     }

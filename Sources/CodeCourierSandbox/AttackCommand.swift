@@ -6,7 +6,7 @@ import KafkaClient
 import Sandbox
 import UnixSignals
 
-/// Plays an attack on a fleet that sends to simulated providers, so that its brake and its budgets can be seen at work.
+/// Sends the requests of an attack to a fleet with simulated providers, to show its brake and its budgets at work.
 struct AttackCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attack",
@@ -63,7 +63,7 @@ struct AttackCommand: AsyncParsableCommand {
             group.addTask {
                 for await _ in signals { return }
             }
-            // The first to end is the attack or a signal, unless the producer fails.
+            // The attack or a signal ends first, unless the producer fails.
             try await group.next()
             group.cancelAll()
         }
@@ -81,7 +81,7 @@ struct AttackCommand: AsyncParsableCommand {
             if isTaken { counts.sent += 1 } else { counts.failed += 1 }
             let count = counts.sent + counts.failed
             if count % (rate * 10) == 0 { report(counts) }
-            // The attack's own pace, which a slow broker does not change.
+            // The attack's own rate, which a slow broker does not change.
             try? await Task.sleep(until: start + .seconds(1) * count / rate)
         }
         report(counts)

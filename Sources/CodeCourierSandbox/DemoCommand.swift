@@ -40,7 +40,7 @@ struct DemoCommand: AsyncParsableCommand {
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm, .sighup)
         let stage = try await DemoStage(postgresURL: postgresURL, port: port)
         let result = try await stage.perform(staying: !once, until: signals)
-        // Ctrl-C is how a demonstration that stays ends, whenever it comes.
+        // Ctrl-C is the normal end of a demonstration that keeps running, so it is no failure at any time.
         guard let result else { return once ? try end(DemoResult()) : () }
         try end(result)
     }

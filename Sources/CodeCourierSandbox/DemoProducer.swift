@@ -20,7 +20,7 @@ struct DemoProducer: Sendable {
         let raw: [String: String]
     }
 
-    /// Passes a provider's receipt on, as a gateway that takes its callbacks does.
+    /// Passes a provider's receipt on, like a gateway that receives the provider's callbacks.
     func forward(_ receipt: SandboxReceipt) async {
         let value = Receipt(provider: DemoFiles.Provider.sms, raw: receipt.parameters)
         guard let json = try? JSONEncoder().encode(value) else { return }
@@ -32,7 +32,7 @@ struct DemoProducer: Sendable {
     }
 
     private func write(_ value: [UInt8], to topic: String) async {
-        // The cluster is in this process; a record that it does not take is missed on the page.
+        // The cluster is in this process; a rejected record is only missing on the page.
         _ = await producer.send([ProducerRecord(topic: topic, key: nil, value: value, headers: [])])
     }
 }

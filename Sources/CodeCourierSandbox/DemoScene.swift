@@ -75,7 +75,7 @@ struct DemoScene {
         return event
     }
 
-    /// Checks what a message held, which must be approved.
+    /// Checks the secret of a message, which must be approved.
     private func answer(
         _ event: DemoEvent?,
         _ secret: String?,
@@ -86,7 +86,7 @@ struct DemoScene {
         if try await check(event, secret, options) { result.approved += 1 }
     }
 
-    /// Checks a guess; true when the verifier approves.
+    /// Checks a guess; true if the verifier approves it.
     @discardableResult
     private func check(_ event: DemoEvent?, _ secret: String, _ options: [String] = []) async throws -> Bool {
         guard let verification = event?.verification else { return false }

@@ -19,7 +19,7 @@ enum DemoText {
         var lines = ["\(prompt)\(program)"]
         // An option and its value stay together.
         for part in parts(words) {
-            // The line may need its sign of continuation, too.
+            // Leave room for the backslash that continues the line.
             if lines[lines.count - 1].count + 1 + part.count + 2 <= width {
                 lines[lines.count - 1] += " \(part)"
             } else {
@@ -45,7 +45,7 @@ enum DemoText {
         String(text).replacing(#/[0-9a-f-]{32,}/#) { "…\($0.output.suffix(6))" }
     }
 
-    /// A line of the story in colours, if a person reads it on a terminal that shows some.
+    /// A line of the story, in colours if standard output is a terminal that supports them.
     static func coloured(_ line: String) -> String {
         let environment = ProcessInfo.processInfo.environment
         guard isatty(STDOUT_FILENO) == 1, environment["NO_COLOR"] == nil, environment["TERM"] != "dumb" else {
@@ -59,10 +59,10 @@ enum DemoText {
         return "\(line[..<first.startIndex])\u{1B}[\(colour)m\(first)\u{1B}[0m\(rest)"
     }
 
-    /// The path of a program, as a person in this folder would type it.
+    /// The path of a program, as a person in the current folder would type it.
     static func path(of program: URL) -> String {
         let folder = URL(filePath: FileManager.default.currentDirectoryPath).resolvingSymlinksInPath()
-        // SwiftPM's folder of the platform has a short name, too.
+        // SwiftPM also makes a link with a short name for the platform's folder.
         for name in [".build/debug", ".build/release"] {
             let short = "\(name)/\(program.lastPathComponent)"
             if folder.appending(path: short).resolvingSymlinksInPath().path == program.path { return short }

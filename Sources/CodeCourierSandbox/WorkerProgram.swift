@@ -63,7 +63,7 @@ struct WorkerProgram: Sendable {
                 process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
                 do {
                     try process.run()
-                    // The handler below does nothing when it runs before the process does.
+                    // The handler does nothing if it runs before the process has started.
                     if Task.isCancelled { process.terminate() }
                 } catch {
                     process.terminationHandler = nil

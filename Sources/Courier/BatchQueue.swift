@@ -41,7 +41,7 @@ final class BatchQueue<Element: Sendable>: Sendable {
         return isAdded
     }
 
-    /// Returns elements that its consumer could not handle yet, even to a finished queue.
+    /// Puts back elements that its consumer could not handle yet; works on a finished queue, too.
     func putBack(_ elements: [Element]) {
         let weight = elements.reduce(0) { $0 + weigh($1) }
         state.withLock { state in

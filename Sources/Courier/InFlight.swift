@@ -73,7 +73,8 @@ final class InFlight: Sendable {
     /// The number of sends in flight.
     var count: Int { places.withLock(\.held) }
 
-    /// The time to let a batch grow: zero while few sends are in flight, longer the more there are, in milliseconds.
+    /// The time for which a batch may grow: zero while few sends are in flight, up to the given maximum while there are
+    /// many.
     func gathering(upTo milliseconds: Int) -> @Sendable () -> Duration {
         { .milliseconds(min(milliseconds, self.count / 8)) }
     }

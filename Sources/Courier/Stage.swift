@@ -5,12 +5,12 @@ import Logging
 import ServiceLifecycle
 import Verification
 
-/// A service of the pipeline: works off a queue in batches until its turn to stop.
+/// A service of the pipeline: processes a queue in batches until its turn to stop.
 ///
-/// Whatever fills its queue stops before it. So at its turn the queue holds the last elements, and the stage ends when
-/// they and the tasks that it has added are done.
+/// The services that fill its queue stop before it. So at its turn the queue holds the last elements, and the stage
+/// ends when they and the tasks that it has added are done.
 struct Stage<Element: Sendable>: Service {
-    /// Handles a batch; longer work may go on in the group while the next batch is taken.
+    /// Handles a batch; longer work may continue in the group while the next batch is handled.
     typealias Work = @Sendable ([Element], inout DiscardingTaskGroup) async -> Void
 
     /// The stage that is at work during a batch; nil if `work` counts its progress itself.

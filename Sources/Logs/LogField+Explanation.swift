@@ -21,7 +21,7 @@ extension LogField {
         }
     }
 
-    /// True for a field whose name says it all, so that the page does not explain it.
+    /// True for a field whose name is clear, so that the page does not explain it.
     var isObvious: Bool {
         switch self {
         case .verificationID, .tenant, .channel, .recipient, .status, .rule, .traceID, .spanID, .topic, .partition,

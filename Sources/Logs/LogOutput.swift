@@ -87,7 +87,7 @@ package final class LogOutput: Sendable {
         LogLine(time: .now, event: event, fields: fields + [worker])
     }
 
-    /// The field of every line that tells which worker of the fleet wrote it.
+    /// The field of every line that names the worker of the fleet.
     private var worker: LogMember { LogMember(LogLine.workerID, .text(service.instance)) }
 }
 

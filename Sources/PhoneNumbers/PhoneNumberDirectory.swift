@@ -101,8 +101,8 @@ private struct CallingCode: Sendable {
 
     /// For each region, in the file's order, the facts for each type of number.
     ///
-    /// An invalid number belongs to the region of its calling code if only one region has that code. A code without a
-    /// region has one entry.
+    /// An invalid number gets the region of its calling code, if only one region has that code. A code without a region
+    /// has one entry.
     let facts: [NumberFacts]
 
     init(_ words: some Collection<String>) {

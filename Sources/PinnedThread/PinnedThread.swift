@@ -25,8 +25,8 @@ package final class PinnedThread: SerialExecutor {
     /// Sets the closure that wakes the thread while one of its jobs blocks, so that a newly enqueued job can run.
     ///
     /// The closure runs on the caller's thread, under the executor's lock: it may only wake (for example by
-    /// `rd_kafka_queue_yield`). Call `detachInterrupt()` before the objects that it uses are destroyed; when that call
-    /// returns, no thread is inside the closure and none will enter it again.
+    /// `rd_kafka_queue_yield`). Attach another closure before the objects that it uses are destroyed; when that call
+    /// returns, no thread is inside the old closure and none will enter it again.
     package func attachInterrupt(_ interrupt: @escaping @Sendable () -> Void) {
         queue.setInterrupt(interrupt)
     }

@@ -35,7 +35,7 @@ extension ConnectionKeywords {
         ]
         let started = unsafe unverified.withArrays { unsafe PQconnectStartParams($0, $1, 1) }
         guard let connection = unsafe started else { return false }
-        // SAFETY: ours until it is finished here; what OpenSSL holds of it is only read before that.
+        // SAFETY: the objects are this function's own until it frees them; OpenSSL only reads them before that.
         defer { unsafe PQfinish(connection) }
         let end = ContinuousClock.now + time
         // As libpq documents for the first step: as if `PQconnectPoll` had returned `PGRES_POLLING_WRITING`.

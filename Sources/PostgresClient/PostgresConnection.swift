@@ -20,7 +20,7 @@ package actor PostgresConnection {
         self.init(configuration, OutageSigns())
     }
 
-    /// Makes a connection that reports signs of an outage to its pool.
+    /// Makes a connection that reports outages and lock conflicts to its pool.
     init(_ configuration: PostgresConfiguration, _ signs: OutageSigns) {
         self.configuration = configuration
         self.signs = signs

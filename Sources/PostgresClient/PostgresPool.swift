@@ -54,8 +54,8 @@ package final class PostgresPool: Sendable {
 
     /// True after a sign of a server outage within the given time.
     ///
-    /// A sign is a lost or replaced connection, or an error that is not the fault of the work. A connection that never
-    /// could be opened, since the server allows no more, says nothing about the others.
+    /// A sign is a lost or replaced connection, or an error that is not the fault of the work. A connection that could
+    /// never be opened, since the server is at its limit, is no sign.
     package func sawOutage(within time: Duration) -> Bool { signs.occurred(within: time) }
 
     /// True after a lock conflict or a statement timeout within the given time.

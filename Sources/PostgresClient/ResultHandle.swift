@@ -3,8 +3,8 @@
 import CLibpq
 
 /// One `PGresult`, freed exactly once.
-// SAFETY: a result is complete when libpq hands it out and only read afterwards; libpq's accessors change nothing in it
-// as long as row and column are in range, which every caller here checks first.
+// SAFETY: a result is complete when libpq returns it and is only read afterwards; libpq's accessors change nothing in
+// it as long as row and column are in range, which every caller here checks first.
 @safe struct ResultHandle: ~Copyable, @unchecked Sendable {
     private let pointer: OpaquePointer
 

@@ -29,7 +29,7 @@ struct RoundTrip {
         self.durability = durability
     }
 
-    /// To be called before the message that makes the statements take effect is sent.
+    /// Call before sending the message that makes the statements take effect.
     mutating func decisiveMessageLeaves() {
         mayTakeEffect = durability != .later
     }

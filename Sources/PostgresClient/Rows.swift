@@ -16,7 +16,7 @@ package struct Rows: RandomAccessCollection, Sendable {
     /// The row at a position; a row past the end exists, and throws when it is read.
     package subscript(position: Int) -> Row { Row(result: result, index: position) }
 
-    /// The rows that the statement inserted, updated, deleted or read.
+    /// The number of rows that the statement inserted, updated, deleted or read.
     package var affectedRows: Int { result.handle.affectedRows }
 
     /// The command's tag, such as `INSERT 0 3`.

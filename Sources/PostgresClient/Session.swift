@@ -5,7 +5,7 @@ import CLibpq
 /// One session with the server, used synchronously on its connection's own thread.
 ///
 /// Each call is one round trip that always ends with every result read, so that the next call never reads answers of
-/// this one. A connection that cannot get to that state is given up.
+/// this one. A connection that cannot reach that state is closed.
 package final class Session {
     private let connection: ConnectionHandle
     private let statementTimeout: Duration
@@ -15,7 +15,7 @@ package final class Session {
     /// The names of the prepared statements in this session.
     private var prepared: [Statement.Identity: String] = [:]
 
-    /// Answers that stay the same for the whole session.
+    /// Results that never change within a session.
     private var constants: [Statement.Identity: Rows] = [:]
 
     init(_ configuration: PostgresConfiguration) throws(PostgresError) {
@@ -124,7 +124,7 @@ package final class Session {
 
     var isUsable: Bool { !isGivenUp && connection.isOpen }
 
-    /// Marks the session as unusable; its end makes the server roll back.
+    /// Marks the session as unusable; it is then closed, and the server rolls back.
     func giveUp() {
         isGivenUp = true
     }

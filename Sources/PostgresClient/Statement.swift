@@ -57,7 +57,7 @@ package struct Statement: Sendable, CustomStringConvertible {
         let types: [UInt32]
     }
 
-    /// The address identifies the text: equal literals may share one, whatever their parameters.
+    /// The literal's address identifies the text; literals with the same text may share it, whatever their parameters.
     var identity: Identity {
         let address = sql.hasPointerRepresentation ? unsafe UInt(bitPattern: sql.utf8Start) : 0
         return Identity(address: address, ending: ending, types: parameters.map(\.type))

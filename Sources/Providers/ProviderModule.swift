@@ -17,7 +17,7 @@ package enum ProviderModules {
     ]
 }
 
-/// One kind of provider, by the type of its settings: all that the rest of the program knows of it.
+/// One kind of provider, represented by the type of its settings: the only interface to the rest of the program.
 package protocol ProviderModule: Sendable {
     /// The word for the kind in the configuration, in lower case.
     static var kind: String { get }

@@ -11,7 +11,7 @@ package struct SMTPResult: Sendable, Hashable {
     /// The enhanced code of that reply, where the server sends one.
     package let enhanced: EnhancedStatus?
 
-    /// True when the message's end may have been sent: before that no server has taken the message.
+    /// True when the message's end may have been sent: until then no server has accepted the message.
     package let isComplete: Bool
 
     /// A failure other than the reply.

@@ -62,7 +62,7 @@ extension SMTPServer {
         }
     }
 
-    /// Milliseconds, rounded up, at most an hour; never 0, which would mean no limit.
+    /// Milliseconds, rounded up, at most an hour; never 0, which libcurl takes for no limit.
     private static func milliseconds(_ duration: Duration) -> Int {
         let parts = min(max(duration, .zero), .seconds(3600)).components
         return Int(parts.seconds) * 1000 + Int(parts.attoseconds / 1_000_000_000_000_000) + 1

@@ -29,7 +29,7 @@ final class SMTPTalk {
         self.listener = listener
     }
 
-    /// True while the session is to continue.
+    /// True while the session should continue.
     var isWanted: Bool { !lacksUTF8 && listener.isWanted }
 
     /// True when the MAIL command lacked SMTPUTF8 although an address needs it.

@@ -15,7 +15,7 @@ struct SMTPTranscript {
     /// True when the MAIL command had SMTPUTF8, which libcurl adds where an address needs it and the server offers it.
     private(set) var usesUTF8 = false
 
-    /// Records a sent command.
+    /// Records a command that was sent.
     ///
     /// Steps only advance, so that a line of a login does not count as a command.
     mutating func sent(_ line: some Collection<UInt8>) {

@@ -20,7 +20,7 @@ package struct SandboxConfiguration: Sendable {
     package var hasTestRecipients: Bool
     /// True when receipts are posted to the address that a message names for them.
     package var postsReceipts: Bool
-    /// The secret that signs posted receipts; `nil` leaves them unsigned.
+    /// The secret that signs posted receipts; `nil` if they are not signed.
     package var signatureSecret: String?
     /// The maximum number of stored messages of each kind, of e-mails at most 500; older ones are dropped.
     package var maximumMessages: Int

@@ -6,7 +6,7 @@ package import Verification
 package typealias SettingKey = [String]
 
 extension SettingKey {
-    /// The key for a secret's file: `keys.codeFile` for `keys.code`.
+    /// The key that names a secret's file: `keys.codeFile` for `keys.code`.
     package var ofFile: SettingKey { Array(dropLast()) + suffix(1).map { "\($0)File" } }
 }
 

@@ -12,7 +12,7 @@ extension StringProtocol {
         return String(String.UnicodeScalarView(scalars[..<end]))
     }
 
-    /// The text inside quotes around the whole; nil where there are none.
+    /// The text without the quotes around the whole of it; nil if there are none.
     ///
     /// Docker's `--env-file` and Kubernetes' secrets keep quotes that a shell would remove.
     package var unquoted: String? {

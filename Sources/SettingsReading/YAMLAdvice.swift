@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Translates the YAML parser's words into the fix that they most likely call for.
+/// Turns the YAML parser's message into the most likely fix.
 enum YAMLAdvice {
     /// The fix for a problem at a line and column, both counted from 1; nil when the parser's words are clear enough.
     ///
-    /// It names marks of YAML alone, never a part of the text, which may be a secret.
+    /// It names only marks of YAML and never quotes the text, which may be a secret.
     static func of(_ problem: String, line: Int, column: Int, in text: String) -> String? {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         let faulty = lines.indices.contains(line - 1) ? lines[line - 1] : ""

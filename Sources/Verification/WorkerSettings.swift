@@ -47,7 +47,7 @@ package struct WorkerSettings: Sendable, Equatable {
     /// Its folder must belong to the worker alone and is best in memory: the file is replaced every second.
     package var healthPath: String?
 
-    // The others have no key: all workers have the same values.
+    // These have no configuration key: all workers use the same values.
 
     /// `ce_source` of the events.
     package var source = "/code-courier"

@@ -135,8 +135,7 @@ struct PolicyCheckTests {
     @Test func `a budget that pays for nothing, or for more regions than it names, is noted`() {
         let policy = Policy.test { tenant in
             tenant.budgets = [Budget(name: "a", amount: Money(micros: 1), currency: "USD", period: .day)]
-            tenant.budgets[0].channels = [.email]
-            tenant.budgets[0].regions = Region("EH").map { [$0] }
+            (tenant.budgets[0].channels, tenant.budgets[0].regions) = ([.email], Region("EH").map { [$0] })
         }
         let notes = PolicyNotes(policy: policy, now: .test).warnings.map(\.description)
         #expect(notes.contains { $0.hasPrefix("tenants.default.budgets: a pays for nothing: only text messages") })

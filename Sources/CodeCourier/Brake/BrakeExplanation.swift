@@ -13,7 +13,7 @@ struct BrakeExplanation {
         /// The block, in force or ended within the hour; nil if there is none.
         let block: BrakeDesk.Block?
 
-        /// The order on this scope, if there is one.
+        /// The operator's order on this scope, if there is one.
         let order: BrakeDesk.Order?
         let effect: BrakeEffect
     }
@@ -23,7 +23,7 @@ struct BrakeExplanation {
     let policyVersion: String
     private(set) var lines: [Line] = []
 
-    /// The order on the number itself, if there is one.
+    /// The operator's order on the number itself, if there is one.
     let orderOnNumber: BrakeDesk.Order?
     let verdict: BrakeVerdict
 

@@ -4,7 +4,7 @@ import Administration
 import Formats
 import Verification
 
-/// The blocks and orders of a database, for a person or a script.
+/// The blocks and orders of a database, as text for people or JSON for scripts.
 struct BrakeListOutput {
     let state: BrakeDesk.State
 
@@ -101,6 +101,6 @@ extension BrakeDesk.Order {
 }
 
 extension BrakeBlock {
-    /// The end of a block, or of an ended one when it ended; empty while half open.
+    /// The time at which a block ends or ended; empty while half open.
     var end: String { state == .halfOpen ? "" : changesAt.rfc3339 }
 }

@@ -3,7 +3,7 @@
 import Formats
 import Verification
 
-/// The result of a replay of the brake, for a person or a script.
+/// The result of a replay of the brake, as text for people or JSON for scripts.
 struct BrakeReplayOutput {
     let report: BrakeReplayReport
     let start: Timestamp
@@ -13,7 +13,7 @@ struct BrakeReplayOutput {
     /// The currency of the policy's prices; nil without prices.
     let currency: String?
 
-    /// The most scopes of a tenant that a person is shown.
+    /// The maximum number of a tenant's scopes in the text for people.
     private static let shown = 20
 
     /// The assumptions behind the numbers.
@@ -80,7 +80,7 @@ struct BrakeReplayOutput {
         return table.lines + (rest > 0 ? ["  and \(rest.grouped) more: --json has them"] : [])
     }
 
-    /// The scopes that stopped most first.
+    /// The scopes, those that stopped the most requests first.
     private func sortedScopes(
         _ tenant: BrakeReplayReport.Tenant
     ) -> [(key: BrakeKey, value: BrakeReplayReport.Scope)] {

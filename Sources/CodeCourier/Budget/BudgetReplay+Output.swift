@@ -3,12 +3,12 @@
 import Formats
 import Verification
 
-/// A replay for a person or a script.
+/// The result of a replay of budgets, as text for people or JSON for scripts.
 struct BudgetReplayOutput {
     let replay: BudgetReplay
     let end: Timestamp
 
-    /// The only budget to show; nil for all.
+    /// The name of the only budget to show; nil for all.
     let name: String?
 
     /// True to show each step of a window, too.

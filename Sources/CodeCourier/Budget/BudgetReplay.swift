@@ -4,27 +4,27 @@ import Administration
 import Formats
 import Verification
 
-/// Plays messages of the past against the budgets and prices of a policy.
+/// Replays past messages against the budgets and prices of a policy.
 ///
-/// Every message costs its provider's price, as if the outcome had come at once. In a minute whose messages a budget
-/// cannot pay all, they count as evenly spread over its seconds.
+/// Every message costs its provider's price, as if its outcome were known at once. If a budget cannot pay for all
+/// messages of a minute, they count as evenly spread over the minute's seconds.
 struct BudgetReplay {
     let policy: Policy
 
-    /// The time from which on results are counted: what is before fills the windows.
+    /// The start of the counted results; earlier messages only fill the windows.
     let since: Timestamp
 
     private(set) var accounts: [BudgetKey: ReplayedBudget] = [:]
     private(set) var messages = 0
     private(set) var first: Timestamp?
 
-    /// The messages that are known by the hour only.
+    /// The messages known only by their hour.
     private(set) var byHour = 0
 
     /// The messages that cost nothing here, by the provider without a price.
     private(set) var unpriced: [String: Int] = [:]
 
-    /// The messages of tenants that the policy does not have.
+    /// The messages of tenants that are not in the policy.
     private(set) var strangers = 0
 
     private static let slices = 60
@@ -44,7 +44,7 @@ struct BudgetReplay {
         accounts.values.map { $0.window.start(at: since) }.min() ?? since
     }
 
-    /// Messages that are alike, with their price.
+    /// Messages with the same properties, and their price.
     private struct Group {
         let past: PastMessages
         let cost: Money
@@ -86,7 +86,7 @@ struct BudgetReplay {
         let costs = (past.provider.map { [$0] } ?? route).map { provider in
             (provider, policy.prices?.cost(provider, past.region, segments: past.segments))
         }
-        // A message whose provider is unknown costs the dearest of its route.
+        // A message whose provider is unknown costs as much as at the route's most expensive provider.
         guard let cost = costs.compactMap(\.1).max() else {
             if isCounted { unpriced[costs.first?.0 ?? "", default: 0] += past.count }
             return nil
@@ -109,7 +109,8 @@ struct BudgetReplay {
         return needs.allSatisfy { key, need in accounts[key].map { need <= $0.room(isConfirmed: false) } ?? true }
     }
 
-    /// Charges messages as a purse does: all budgets or none, and those that only record as far as they have room.
+    /// Charges messages as a worker's purse does: to all budgets or none; a budget that only records pays as far as it
+    /// can.
     private mutating func charge(_ group: Group, _ count: Int) {
         if count == 0 { return }
         var served = count

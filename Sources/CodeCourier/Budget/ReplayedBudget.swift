@@ -14,14 +14,14 @@ struct ReplayedBudget {
         var refused = 0
     }
 
-    /// The times at which something began, and how long it lasted.
+    /// The spans of time in which a state was on, and their total length.
     struct Spells {
         private(set) var count = 0
         private(set) var minutes = 0
         private(set) var first: Timestamp?
         private var isOpen = false
 
-        /// Takes a minute in which there were messages.
+        /// Records whether the state was on in a minute with messages.
         mutating func take(_ minute: Timestamp, isOn: Bool) {
             if isOn {
                 if !isOpen { count += 1 }
@@ -38,7 +38,7 @@ struct ReplayedBudget {
     /// The steps since the beginning of the results.
     private(set) var steps: [Step] = []
 
-    /// The money of the messages as they were, without this budget.
+    /// The cost of all messages, as if this budget did not exist.
     private(set) var asked = Money.zero
     private(set) var spent = Money.zero
     private(set) var messages = 0
@@ -46,7 +46,7 @@ struct ReplayedBudget {
 
     private(set) var refused = 0
 
-    /// The refused messages that were the first of a verification, and those of which the code was typed in.
+    /// The refused messages that were the first of a verification, and those whose code was typed in.
     private(set) var refusedPeople = 0
     private(set) var refusedApproved = 0
 
@@ -78,7 +78,7 @@ struct ReplayedBudget {
         if isCounted, steps.last?.start != window.step { steps.append(Step(start: window.step)) }
     }
 
-    /// Pays for messages; `count` are all that were asked for.
+    /// Charges the messages that were paid for; `count` is the number requested.
     mutating func charge(_ paid: Int, of count: Int, refused short: Int, each cost: Money, for past: PastMessages) {
         let isExhausted = affordable(cost, isConfirmed: true) <= paid
         let money = Money(micros: cost.micros * Int64(paid))

@@ -28,7 +28,8 @@ enum LanguageArgument {
     }
 }
 
-/// An argument that names a person, which other users of the machine could see: a hyphen asks for it, or reads a pipe.
+/// An argument that names a person: other users of the machine could see it, so a hyphen prompts for it or reads a
+/// pipe.
 enum PersonArgument {
     static func text(_ given: String, _ what: String) throws -> String {
         guard given == "-" else { return given }

@@ -6,7 +6,7 @@ import Formats
 import SettingsReading
 import Verification
 
-/// Shows and overrides the toll-fraud brake.
+/// Shows the toll-fraud brake's blocks, and overrides them.
 struct BrakeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "brake",
@@ -37,7 +37,7 @@ struct BrakeCommand: AsyncParsableCommand {
 }
 
 extension OperatorDatabaseOptions {
-    /// Reads a policy, the configuration's if no other is given.
+    /// Reads the given policy, or the configuration's.
     func loadPolicy(_ policy: String?) throws -> Policy {
         let settings = try StartFailure.unwrap(
             PolicySettings.load(path: options.config, environment: options.environment)

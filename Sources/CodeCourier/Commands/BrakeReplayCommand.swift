@@ -109,7 +109,7 @@ struct BrakeHistoryReplay: Sendable {
 }
 
 extension Policy {
-    /// The same with each scope of the brake that records enforced.
+    /// The policy with every recording scope of the brake enforced.
     var withEnforcedBrakes: Policy {
         Policy(
             version: version,

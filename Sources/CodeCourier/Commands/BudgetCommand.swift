@@ -154,7 +154,7 @@ struct MoneyArgument: ExpressibleByArgument {
 }
 
 extension BudgetKey {
-    /// The fault of a budget that no worker has used.
+    /// The error for a budget that no worker has used, with the known budgets.
     fileprivate func unknown(at desk: BudgetDesk) async throws -> String {
         let names = try await desk.states(tenant: tenant).map(\.key.name)
         let known = names.isEmpty ? "none was used yet" : "there are \(names.joined(separator: ", "))"

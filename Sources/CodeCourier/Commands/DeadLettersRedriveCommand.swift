@@ -65,7 +65,7 @@ struct DeadLettersRedriveCommand: AsyncParsableCommand {
         }
     }
 
-    /// Redrives until the end or Ctrl-C, which ends it after the current batch.
+    /// Redrives until the end or Ctrl-C, which stops it after the current batch.
     private func run(_ plan: RedrivePlan, by redrive: Redrive) async throws -> Redrive.Outcome {
         let total = plan.count
         let progress = ProgressLines { sent in "\(sent.grouped) of \(total.grouped) are back" }

@@ -32,9 +32,9 @@ struct EventLine {
         return parts.joined(separator: "  ").printable
     }
 
-    /// The event in one line for a terminal of so many columns.
+    /// The event in one line for a terminal of `width` columns.
     ///
-    /// A narrow one gets the time of day and the ends of ids, and what does not fit at the end of the line is left out.
+    /// A narrow terminal gets the time of day and the ends of ids, and the line is cut at its width.
     func text(width: Int?) -> String {
         let whole = text
         guard let event, let width, whole.count > width else { return whole }

@@ -120,7 +120,7 @@ struct EventsCommand: AsyncParsableCommand {
     }
 }
 
-/// The events that somebody wants to see: those that match everything that is set.
+/// Selects events: those that match every set condition.
 struct EventFilter: Sendable {
     var requestID: String?
     var verificationID: String?

@@ -8,18 +8,18 @@ import Verification
 struct KeyStatus {
     struct Key {
         enum State: String {
-            /// The first of its ring.
+            /// The first key of its ring, which signs.
             case signs
             case reads
 
-            /// Live rows need it, and its ring does not have it.
+            /// Live rows need the key, but its ring lacks it.
             case missing
         }
 
         let name: KeyName
         let state: State
 
-        /// Nil without a row that needs the key.
+        /// The live rows that need the key; nil if none does.
         let need: KeyNeed?
 
         /// The sentence that says what to do.
@@ -36,7 +36,7 @@ struct KeyStatus {
     let keys: [Key]
     private let places: [String: String]
 
-    /// Of rings that are not read here nothing is known, so their keys are not called missing.
+    /// Keys of rings that are not read here are never reported as missing.
     init(rings: [PlacedRing], needs: [KeyNeed]) {
         places = Dictionary(rings.map { ($0.name, $0.place) }) { first, _ in first }
         keys = rings.flatMap { placed in

@@ -44,7 +44,7 @@ extension ConfigurationOptions {
 extension OperatorDatabaseOptions {
     /// Reads the use of keys, and reports a fault of the database in one line.
     ///
-    /// Keys that are not the fleet's would make the answer one of other keys, so they are a fault.
+    /// Keys that differ from the fleet's are a fault, since the answer would be about other keys.
     fileprivate func needs(of rings: [PlacedRing]) async throws -> [KeyNeed] {
         try await withPool(for: "keys") { pool in
             try await KeyCheck(pool).compareAsOperator(rings.flatMap { $0.ring.checkValues(as: $0.name) })

@@ -70,7 +70,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
 
-    /// Does what the flags want; returns true if no migration is missing afterwards.
+    /// Performs the action of the flags; returns true if no migration is missing afterwards.
     private func perform(_ migrator: Migrator) async throws -> Bool {
         guard status || plan else {
             let applied = try await migrator.migrate()

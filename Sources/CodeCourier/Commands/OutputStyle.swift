@@ -26,7 +26,7 @@ struct OutputStyle {
 
     // MARK: - Width
 
-    /// The least columns of a last cell that is continued below its beginning, as a paragraph of its own.
+    /// The minimum columns for the last cell; with fewer, it continues on the lines below, as a paragraph.
     private static let leastColumn = 24
 
     /// A line in pieces of at most `width` columns, if its words allow that.
@@ -117,7 +117,7 @@ struct OutputStyle {
         return line
     }
 
-    /// True when the cell goes on as `failed / provider_unavailable` or `live until …` do.
+    /// True when the cell continues like `failed / provider_unavailable` or `live until …` do.
     private static func isEnd(_ cell: String, _ word: Substring) -> Bool {
         [" / ", " until ", " at ", ","].contains { cell.dropFirst(word.count).hasPrefix($0) }
     }

@@ -59,7 +59,7 @@ struct PolicyCheckCommand: AsyncParsableCommand {
         printOutput(PolicySummary(policy: policy, now: .now, leased: leased, days: days).lines(file: file))
     }
 
-    /// What is usual for each tenant with text messages in the last 14 days.
+    /// The usual conversions of each tenant with text messages in the last 14 days.
     private func daysOfTenants(of policy: Policy) async throws -> [String: ConversionHistory] {
         try await database.database.withBrake { desk in
             let now = Timestamp.now
@@ -74,7 +74,7 @@ struct PolicyCheckCommand: AsyncParsableCommand {
     }
 }
 
-/// The option to read from the database what is leased of a policy's budgets.
+/// The option to read from the database the money leased from a policy's budgets.
 struct LeasedMoneyOptions: ParsableArguments {
     @OptionGroup var database: OperatorDatabaseOptions
 

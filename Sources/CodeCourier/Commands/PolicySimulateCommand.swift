@@ -8,7 +8,7 @@ import PhoneNumbers
 import UnixSignals
 import Verification
 
-/// Replays past requests against a candidate policy.
+/// Replays past requests by a candidate policy.
 struct PolicySimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",

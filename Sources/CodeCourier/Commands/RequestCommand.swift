@@ -128,7 +128,7 @@ struct RequestCommand: AsyncParsableCommand {
 
         /// Prints the event that answers the request, and the outcome of one that is pending.
         ///
-        /// False when it says that no message leaves, or none came in time.
+        /// False when it says that no message leaves, or if no event comes in time.
         private func show(_ request: RequestDraft, _ gateway: Gateway) async throws -> Bool {
             let end = ContinuousClock.now + .seconds(wait)
             guard var line = try await next(request, gateway, until: end) else {
@@ -138,7 +138,7 @@ struct RequestCommand: AsyncParsableCommand {
             while line.reason == "send_pending", let later = try await next(request, gateway, until: end) {
                 line = later
             }
-            // Unbroken, since it is copied.
+            // Not wrapped, since people copy it.
             if let next = Self.next(line, request) { printOutput(Array(next.utf8)) }
             return Self.isOnItsWay(line.status)
         }
@@ -156,7 +156,7 @@ struct RequestCommand: AsyncParsableCommand {
             return line
         }
 
-        /// True for an event after which a person may have a message.
+        /// True for an event after which the person may get a message.
         static func isOnItsWay(_ status: String?) -> Bool {
             ["sent", "delivered", "suppressed", "unknown"].contains(status ?? "")
         }

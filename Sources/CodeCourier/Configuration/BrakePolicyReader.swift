@@ -4,7 +4,7 @@ import Formats
 import SettingsReading
 import Verification
 
-/// Reads the toll-fraud brake of a tenant; the policy's type provides the defaults.
+/// Reads a tenant's rules for the toll-fraud brake; the policy's type provides the defaults.
 enum BrakePolicyReader {
     private static let keys = [
         "mode", "scopes", "regions", "action", "trustedScore", "sensitivity", "minimumApprovals", "block", "allow",
@@ -62,7 +62,7 @@ enum BrakePolicyReader {
 }
 
 extension ValueRule where Value == BrakePolicy.Mode {
-    /// A mode; `off` is a boolean to some editors, which write it as `false`.
+    /// A mode of the brake; some editors write `off` as the boolean `false`.
     fileprivate static var brakeMode: Self {
         Self(requirement: "must be one of off, record, enforce") { text in
             text == "false" ? .off : BrakePolicy.Mode(rawValue: text)
@@ -78,7 +78,7 @@ extension ValueRule where Value == String {
         }
     }
 
-    /// The first digits of numbers, after a `+`.
+    /// The first digits of phone numbers, after a `+`.
     static func numberPrefix(of count: ClosedRange<Int>, such example: String) -> Self {
         let digits = "\(count.lowerBound) to \(count.upperBound) digits"
         return Self(requirement: "must be + and \(digits), the first not 0, such as \"\(example)\"") { text in
@@ -99,7 +99,7 @@ extension ValueRule where Value == IPNetwork {
 }
 
 extension ValueRule where Value == Region {
-    /// A region as numbers have it: numbers of no region count as `XX`.
+    /// A region as events show it: numbers of no region count as `XX`.
     fileprivate static var brakeRegion: Self {
         Self(requirement: "\(region.requirement), or XX for numbers of no region") { text in
             text == Region.unknown.code ? .unknown : region.parse(text)

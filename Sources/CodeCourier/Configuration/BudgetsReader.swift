@@ -76,12 +76,12 @@ enum BudgetsReader {
         "name", "amount", "currency", "per", "timeZone", "regions", "channels", "purposes", "warnAt", "reserve", "mode",
     ]
 
-    /// The prices of a policy, and the place where they are stated.
+    /// The prices of a policy, and the file and line that state them.
     struct Prices {
-        /// Nil without prices, or with a fault in them.
+        /// Nil without prices, or if they have a fault.
         let table: PriceTable?
 
-        /// The file of their own; nil for `prices.list`.
+        /// The separate file of prices; nil for `prices.list`.
         let file: String?
         let areStated: Bool
     }
@@ -162,7 +162,7 @@ enum BudgetsReader {
 }
 
 extension TenantPolicy {
-    /// The regions whose messages take the default route; nil stands for all.
+    /// The regions whose messages use the default route; nil stands for all other regions.
     fileprivate var routedRegions: [Region?] {
         if routes.fallback.isEmpty { return [] }
         var regions: Set<Region> = []

@@ -9,8 +9,8 @@ import SettingsReading
 
 /// Every setting with its value and the source of it; secrets are hidden.
 ///
-/// A value that may be a secret is one: the settings that have a `…File` beside them, what SASL and TLS are configured
-/// with, texts with a place for anything, and URLs with a user or parameters.
+/// Every value that may be a secret counts as one: the settings that have a `…File` beside them, the settings of SASL
+/// and TLS, free texts, and URLs with a user or parameters.
 struct ConfigurationListing {
     struct Entry: Equatable {
         let key: String
@@ -48,7 +48,7 @@ struct ConfigurationListing {
 
     /// A secret that is set, as a value or in a file; nil without one.
     ///
-    /// The layers are those of `SettingSource.secret`: the environment overrides the file for the pair.
+    /// As in `SettingSource.secret`, the environment overrides the file for the value and its file together.
     private static func secret(_ key: SettingKey, _ source: ConfigurationSource) -> Entry? {
         let stated = [key, key.ofFile].compactMap { name in source.setting(name).map { (name, $0) } }
         let overriding = stated.first { if case .environment = $0.1.origin { true } else { false } }

@@ -25,7 +25,8 @@ struct KafkaSettings: Sendable {
 }
 
 extension KafkaSettings {
-    /// The advice for options of longer retries: the watchdog ends a worker whose publishing stalls longer.
+    /// The advice for options that set longer retries: the watchdog would end a worker whose publishing stalls that
+    /// long.
     private static let keepsTrying = "code-courier tries for 30 s, and again from the outbox after it; remove it"
 
     /// The properties that have a key of their own or that a guarantee depends on, with the advice for each.

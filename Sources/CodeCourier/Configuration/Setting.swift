@@ -24,10 +24,11 @@ struct Setting {
     /// The meaning in Markdown, with the bounds of the value.
     private(set) var description = ""
 
-    /// Reads the value into the settings; without a value or, with a fault, for an invalid one they stay as they are.
+    /// Reads the value into the settings; a missing or invalid value leaves them unchanged, and an invalid one is a
+    /// fault.
     private(set) var read: (ConfigurationSource, inout Settings) -> Void = { _, _ in }
 
-    /// A setting without a reader, or with one of its own.
+    /// Declares a setting without a reader, or with a reader of its own.
     init(_ form: Form, _ key: String, fallback: String = "none", schema: String = ValueRule<String>.textSchema) {
         self.form = form
         self.key = key.split(separator: ".").map(String.init)
@@ -35,7 +36,7 @@ struct Setting {
         self.schema = schema
     }
 
-    /// A value whose default is that of its property.
+    /// Declares a value whose default is that of its property.
     init<Value>(_ key: String, _ path: WritableKeyPath<Settings, Value>, _ rule: ValueRule<Value>) {
         let fallback = rule.format(Settings()[keyPath: path])
         let json = Value.self is any BinaryInteger.Type || Value.self == Bool.self ? fallback : "\"\(fallback)\""
@@ -46,7 +47,7 @@ struct Setting {
         }
     }
 
-    /// A value that may be absent.
+    /// Declares a value that may be absent.
     init<Value>(
         _ key: String,
         _ path: WritableKeyPath<Settings, Value?>,
@@ -57,7 +58,7 @@ struct Setting {
         read = { [key = self.key] source, settings in settings[keyPath: path] = source.read(key, rule) }
     }
 
-    /// The path of a file.
+    /// Declares the path of a file.
     init(file key: String, _ path: WritableKeyPath<Settings, String?>, fallback: String) {
         self.init(.value, key, fallback: fallback)
         read = { [key = self.key] source, settings in settings[keyPath: path] = source.path(key) }

@@ -31,7 +31,7 @@ struct Settings {
 }
 
 extension WorkerSettings {
-    /// Reports a lease that leaves a call too little time: up to half of it may have passed when the call begins.
+    /// Reports a lease that leaves too little time for a call: the call may begin when half of the lease has passed.
     fileprivate func reportShortLease(_ source: ConfigurationSource) {
         guard callDeadline * 5 / 2 > lease else { return }
         let keys = [["worker", "lease"], ["worker", "callDeadline"]]

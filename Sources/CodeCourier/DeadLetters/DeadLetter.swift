@@ -36,7 +36,7 @@ struct DeadLetter: Redacted {
     /// The size of the record's value in bytes; nil for a tombstone.
     let size: Int?
 
-    /// A key that is equal for all dead letters of one record, whatever its sender wrote into its headers.
+    /// A key that is equal for all dead letters of one record, even if its sender wrote misleading headers.
     var identity: [UInt8] {
         var fields = [RecordField("", firstID), RecordField("", topic), RecordField(name: "", value: record.key)]
         fields.append(RecordField(name: "", value: record.value))

@@ -3,7 +3,8 @@
 import Formats
 import Verification
 
-/// The messages, and their cost at the dearest price, that leave before the brake or a budget stops an attack.
+/// The number of messages, and their cost at the highest price, that are sent before the brake or a budget stops an
+/// attack.
 struct AttackCost {
     let tenant: TenantPolicy
     let prices: PriceTable?
@@ -33,9 +34,9 @@ struct AttackCost {
         return table
     }
 
-    /// The dearest price of the routes' providers, for all regions or some; nil without one above 0.
+    /// The highest price of the routes' providers, for all regions or some; nil if no price is above 0.
     ///
-    /// A prefix may be of any region.
+    /// A prefix may belong to any region.
     private func price(to regions: Set<Region>?) -> Money? {
         let routes = [tenant.routes.fallback] + tenant.routes.regions.values
         let providers = Set(routes.flatMap(\.providers))

@@ -4,11 +4,11 @@ import Administration
 import Formats
 import Verification
 
-/// The difference of two policies in what they do: an entry that decides as before is no change.
+/// The differences between two policies in their decisions: an entry that decides as before is no change.
 struct PolicyDiff {
     /// One part of the policy that decides differently.
     struct Change: Equatable {
-        /// Nil for what concerns every tenant.
+        /// Nil for a change that concerns every tenant.
         var tenant: String?
 
         /// The part in words, such as `limit per recipient`.
@@ -17,10 +17,10 @@ struct PolicyDiff {
         /// The regions that are concerned; empty for all, or where regions play no part.
         var regions: [Region] = []
 
-        /// Nil where there was nothing.
+        /// The old value; nil if there was none.
         var before: String?
 
-        /// Nil where there is nothing any more.
+        /// The new value; nil if there is none.
         var after: String?
 
         /// The meaning of the change, such as `stricter`.
@@ -41,7 +41,7 @@ struct PolicyDiff {
     /// The changes for every tenant first, then by tenant, in the order of the decision.
     let changes: [Change]
 
-    /// Compares policies; `leased` is the money that is leased of the new one's budgets, as far as it is known.
+    /// Compares policies; `leased` is the money leased from the new policy's budgets, as far as it is known.
     init(old: Policy, new: Policy, leased: [LeasedBudget] = []) {
         (self.old, self.new) = (old, new)
         changes = Self.changes(from: old, to: new).map { change in
@@ -116,7 +116,7 @@ struct PolicyDiff {
 }
 
 extension PolicyDiff.Change {
-    /// The change of a list whose elements are only counted; nil where none is added or removed.
+    /// The change of a list that is described by counts; nil if no element is added or removed.
     static func ofList<Element: Hashable>(_ part: String, _ old: [Element], _ new: [Element]) -> Self? {
         guard old != new else { return nil }
         let (added, removed) = (Set(new).subtracting(old).count, Set(old).subtracting(new).count)

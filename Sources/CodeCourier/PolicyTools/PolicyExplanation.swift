@@ -94,7 +94,7 @@ struct PolicyExplanation {
         [ScreeningStep.channel] + Screener.steps(of: channel).prefix { $0 != .onlyTestNumbers }
     }
 
-    /// The steps after the time; a phone number may be a test number, which skips the others.
+    /// Checks the providers' settings except secrets, which do not exist where a policy is written.
     private static func stepsAfterTime(_ channel: Channel) -> [ScreeningStep] {
         let first: [ScreeningStep] = channel == .sms ? [.testNumber] : []
         return first + Screener.steps(of: channel).drop { $0 != .onlyTestNumbers }

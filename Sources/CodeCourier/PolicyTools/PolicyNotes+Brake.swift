@@ -83,7 +83,7 @@ extension BrakePolicy {
         return BrakeScope.allCases.filter { isRegional || (scopes[$0] ?? mode) == .enforce }
     }
 
-    /// What the brake does for a tenant that approves enough for a verdict, or too little.
+    /// Notes the brake's effect for a tenant with enough approvals for a verdict, or with too few.
     func text(isAsleep: Bool) -> String {
         let enforced = enforcedScopes.map(\.word).joined(separator: ", ")
         if enforced.isEmpty { return "the policy enforces nothing" }
@@ -92,7 +92,7 @@ extension BrakePolicy {
             ? "WARNING: \(enforced) refuse nobody below \(least) approved by check_code" : "\(enforced) refuse"
     }
 
-    /// The messages of an hour that trip a scope if none is approved, where 65 % usually are.
+    /// The messages an hour that trip a scope if none is approved, where 65 % usually are.
     var evidence: String {
         let counts = BrakeScope.allCases.map { "\(messages(toTrip: $0)) of one \($0.word)" }
         let sensitivity = rules.sensitivity == 1 ? "" : "; sensitivity \(rules.sensitivity)"

@@ -4,7 +4,7 @@ import Providers
 import SettingsReading
 import Verification
 
-/// The settings of the policy commands, which need no database, keys or credentials.
+/// The settings that the policy commands use; they need no database, keys or credentials.
 struct PolicySettings {
     /// The channels of the configured providers by name; nil without a configuration file.
     var providers: [String: Channel]?
@@ -32,7 +32,7 @@ struct PolicySettings {
 }
 
 extension ConfigurationSource {
-    /// Reads the providers for their faults, without those of secrets: where a policy is written, there are none.
+    /// Reports faults of the providers' settings except secrets, which do not exist where a policy is written.
     func checkProviders() {
         _ = [ProviderSettings].read(self)
         faults.remove(where: file.providers.isOfSecret)

@@ -13,7 +13,7 @@ struct PolicySummary {
     /// The time at which the expiry of test numbers is checked.
     let now: Timestamp
 
-    /// The money leased of its budgets; nil if the database is not read.
+    /// The money leased from its budgets; nil if the database is not read.
     var leased: [LeasedBudget]?
 
     /// The conversions of its tenants; nil if the database is not read.

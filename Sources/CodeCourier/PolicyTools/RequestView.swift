@@ -68,7 +68,7 @@ struct RequestView {
         }
     }
 
-    /// The toll-fraud brake, and true when it may stop the request.
+    /// The brake's scopes for this request, and true when the brake may stop it.
     var brake: (text: String, isJudged: Bool) {
         guard let tenant else { return ("", false) }
         if request.recipientConfirmed { return ("never stops a confirmed recipient", false) }
@@ -131,9 +131,9 @@ struct RequestView {
         return "a test number\(number.fault.map { " with the fault \($0.rawValue)" } ?? "")"
     }
 
-    /// The number's region, and others it cannot be distinguished from.
+    /// The number's region, with the regions that share its range.
     ///
-    /// For a number of no region, the name by which a list admits it.
+    /// For a number of no region, the entry by which a list admits it.
     private var place: String {
         guard let facts, facts.region != .unknown else {
             let name = facts?.isValid == true ? "001, a satellite or international network" : "an unknown region"

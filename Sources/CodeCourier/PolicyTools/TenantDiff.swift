@@ -4,7 +4,7 @@ import Formats
 import SettingsReading
 import Verification
 
-/// The difference of two tenants' rules, in the order of the decision.
+/// Compares the rules of two versions of a tenant, in the order of the decision.
 struct TenantDiff {
     let old: TenantPolicy
     let new: TenantPolicy
@@ -16,7 +16,7 @@ struct TenantDiff {
             + messageChanges
     }
 
-    /// The change of one value; nil where it is the same.
+    /// The change of one value; nil if it is the same.
     private func change<Value: Equatable>(
         _ part: String,
         _ path: KeyPath<TenantPolicy, Value>,
@@ -31,7 +31,7 @@ struct TenantDiff {
     private var regionChanges: [Change] {
         let general = Self.changes("regions", old.regions, new.regions)
         return Purpose.allCases.reduce(into: general) { changes, purpose in
-            // A purpose without a list of its own is one of those that the general rule is for.
+            // The purposes without a list of their own share the general rule.
             guard old.purposeRegions[purpose] ?? new.purposeRegions[purpose] != nil else { return }
             let part = "regions, \(purpose.rawValue)"
             changes += Self.changes(part, old.regions(for: purpose), new.regions(for: purpose))
@@ -209,7 +209,7 @@ struct TenantDiff {
 }
 
 extension RegionPolicy {
-    /// The words for messages to numbers of one region.
+    /// The decision on messages to numbers of one region, in words.
     fileprivate func verdict(on region: Region) -> String {
         let isBeyond = [.international, .unknown].contains(region)
         let facts = NumberFacts(

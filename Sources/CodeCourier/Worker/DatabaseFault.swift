@@ -26,7 +26,7 @@ struct DatabaseFault: Error, CustomStringConvertible {
         isOfKeys = error is KeyCheck.OtherKeys || keysNeededUntil != nil
         isOutage = ((error as? Migrator.Failure)?.error ?? error as? PostgresError)?.isPassingOutage == true
         guard !isOfKeys, !(error is Verifier.Failure) else {
-            // The configuration key to fix is not one of PostgreSQL's.
+            // The fault is in the keys' settings, not in PostgreSQL's, so no advice about PostgreSQL is added.
             description = "\(error)"
             return
         }

@@ -12,8 +12,8 @@ import Verification
 ///
 /// An abrupt end loses nothing: the worker's sends are in the database, and other workers take them over.
 ///
-/// It is a service of the worker's group, which stops when this one returns: a stop before the services run waits until
-/// they do. A group that is stopped directly before it runs would fail instead.
+/// It is a service of the worker's group, and the group stops when this service returns. So a stop during the start
+/// waits until all services run; a group that is stopped directly would fail at that moment.
 struct Ending: Service {
     let drainTimeout: Duration
     let heartbeat: Heartbeat?

@@ -26,7 +26,7 @@ actor SecretLoader: FileLoader {
     /// The number of reloads begun: the result of an older one is dropped.
     private var readings = 0
 
-    /// Throws unless live rows need no other keys, and these are the fleet's, or new ones, which it then registers.
+    /// Checks keys and registers new ones; throws if the fleet has others under their ids, or live rows need others.
     typealias KeyComparison = @Sendable (CodeKeys) async throws(DatabaseFault) -> Void
 
     /// The contents in force, by file path.

@@ -8,7 +8,7 @@ extension Worker {
     ///
     /// A pod that ends because of an outage of PostgreSQL is restarted with a backoff of up to 5 minutes, which is the
     /// whole lifetime of a request. A fault of the configuration ends the start at once, and so does an outage without
-    /// a health file: whoever starts such a worker by hand reads the error.
+    /// a health file: the person who starts such a worker by hand reads the error.
     static func start(
         telling heartbeat: Heartbeat,
         policyVersion: String,

@@ -127,7 +127,7 @@ struct Worker {
         statsInterval = configuration.log.statsInterval
     }
 
-    /// Throws a `DatabaseFault` unless live rows need no other keys, and these are the fleet's or new, which it registers.
+    /// Registers new keys; throws a `DatabaseFault` if the fleet has others under their ids, or live rows need others.
     func joinFleet(with keys: CodeKeys) async throws(DatabaseFault) {
         try await database.joinFleet(with: keys)
     }
@@ -138,7 +138,7 @@ struct Worker {
     /// The signals that end a worker: gracefully at the first one, at once at the second.
     static let endingSignals: [UnixSignal] = [.sigterm, .sigint]
 
-    /// Runs until a signal, then drains; other workers take over what is unfinished by then.
+    /// Runs until a signal, then drains; other workers take over the unfinished sends.
     func run(
         with others: [any Service] = [],
         heartbeat: Heartbeat? = nil,
@@ -165,7 +165,7 @@ struct Worker {
             do {
                 return Result<Void, any Error>.success(try await group.run())
             } catch is CancellationError {
-                // The drain timeout has passed: other workers take over the rest.
+                // The drain timeout has passed: other workers take over the remaining sends.
                 return .success(())
             } catch {
                 return .failure(error)

@@ -4,7 +4,7 @@ import Formats
 import Logs
 import Verification
 
-/// The log lines of blocks, and when those that repeat are due.
+/// Decides which changes of the brake's blocks are logged, and when a repeating line is due again.
 struct BrakeNotices {
     enum Subject: Hashable {
         case asleep(String)
@@ -26,7 +26,7 @@ struct BrakeNotices {
     private var logged: [BrakeTurn: State] = [:]
     private var last: [Subject: Timestamp] = [:]
 
-    /// Takes the blocks of another reader, which has logged them.
+    /// Adopts blocks that the previous reader has logged already.
     mutating func know(_ blocks: [TenantBlock]) {
         logged = [:]
         for block in blocks where block.block.isInForce { logged[block.turn] = State(block.block) }

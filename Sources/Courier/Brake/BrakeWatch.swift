@@ -6,9 +6,9 @@ import Logs
 import ServiceLifecycle
 package import Verification
 
-/// Brings the brake's board from the database to the intake, and the counts of stopped requests back.
+/// Keeps the intake's copy of the brake's blocks current, and writes the counts of stopped requests to the database.
 ///
-/// During an outage the last board stays in force: each of its blocks has an end.
+/// During an outage the last copy stays in force: each of its blocks has an end.
 package struct BrakeWatch: Service {
     /// The time after which the board is read again although nothing has changed.
     private static let longestInterval = Duration.seconds(60)
@@ -48,7 +48,7 @@ package struct BrakeWatch: Service {
         while !Task.isStopping {
             let now = ContinuousClock.now
             await outage.note {
-                // The version first: a change in between is read again.
+                // Read the version first: a change between the two reads is then read again.
                 let status = try await ledger.brakeStatus()
                 source.setReaderLag(status.lag)
                 if let known, known.version == status.version, now - known.readAt < Self.longestInterval { return }
@@ -75,10 +75,10 @@ package struct BrakeWatch: Service {
     }
 }
 
-/// Logs that a service of the brake cannot reach its tables, and the end of that.
+/// Logs when a service of the brake cannot reach its tables, and when it can again.
 ///
-/// An outage of the whole database is the pipeline's to report: it is logged once, and shown to the supervisor. The
-/// brake goes on with what it knows, so a line is written only where the brake alone fails for a while.
+/// The pipeline reports an outage of the whole database. So a line is written only if the brake alone fails for a
+/// while.
 package struct BrakeOutage {
     package static let patience = Duration.seconds(30)
 
@@ -101,7 +101,7 @@ package struct BrakeOutage {
         self.logger = logger
     }
 
-    /// Performs an operation once.
+    /// Runs an operation once; logs its failure when it has lasted, and the recovery.
     mutating func note(_ operation: () async throws -> Void) async {
         do {
             try await operation()

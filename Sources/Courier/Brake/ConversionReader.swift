@@ -6,7 +6,7 @@ import Logs
 import ServiceLifecycle
 package import Verification
 
-/// The service that reads conversions for the whole fleet, in every worker; one of them is the reader.
+/// The service that reads conversions for the whole fleet: every worker runs it, and one at a time is the reader.
 package struct ConversionReader: Service {
     private let ledger: any BrakeLedger
     private let routes: (any RouteLedger)?

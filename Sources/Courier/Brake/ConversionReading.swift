@@ -25,7 +25,7 @@ struct ConversionReading {
     /// The time between two judgements of silent providers.
     private static let silenceInterval = Duration.seconds(5)
 
-    /// The failing rounds in a row after which a reader leaves its turn to another worker, and sits out as many.
+    /// The number of failed rounds in a row after which a reader resigns; it then stays out for as many rounds.
     static let patience = 10
 
     /// The end of a turn: another worker has become the reader.
@@ -39,13 +39,13 @@ struct ConversionReading {
         var brakes: TenantBrakes
         var routes: TenantRoutes
 
-        /// Up to where verifications are read, by their first age and then each later one.
+        /// The times up to which verifications were read: at their first age, then at each later one.
         var positions: [Timestamp]
 
-        /// Up to where verifications are judged; nil before the first judgement.
+        /// The time up to which verifications were judged; nil before the first judgement.
         var judgedTo: Timestamp?
 
-        /// The verifications of before are in the stored counts.
+        /// The start of the verifications to count; earlier ones are in the stored counts already.
         let countedFrom: Timestamp
 
         /// The time up to which verifications are in the stored counts, as this reader knows; nil if there are none.
@@ -134,7 +134,7 @@ struct ConversionReading {
 
     /// Reads, judges and stores what has become due, if this worker is the reader or becomes it.
     ///
-    /// An error that lasts may be this worker's alone, so another one gets the turn then.
+    /// If errors last, another worker becomes the reader, since the cause may be in this worker.
     mutating func round() async throws {
         guard roundsToSitOut == 0 else {
             roundsToSitOut -= 1
@@ -145,7 +145,7 @@ struct ConversionReading {
             try await work()
             failedRounds = 0
         } catch {
-            // A turn that the database renewed is no outage of all workers.
+            // The database renewed the lease in this round, so the failure may be this worker's alone: count it.
             failedRounds = turn.map { $0.renewedAt >= start } == true ? failedRounds + 1 : 0
             if failedRounds >= Self.patience {
                 (failedRounds, roundsToSitOut) = (0, Self.patience)
@@ -184,7 +184,7 @@ struct ConversionReading {
         try await ledger.resign(reader)
     }
 
-    /// Becomes the reader or stays it, and returns the database's time; nil while another worker is.
+    /// Acquires or renews the reader's lease, and returns the database's time; nil while another worker is the reader.
     private mutating func elect() async throws -> (turn: Turn, now: Timestamp)? {
         var generator = SystemRandomNumberGenerator()
         let reader = turn?.reader ?? .version7(at: .now, using: &generator)
@@ -233,7 +233,7 @@ struct ConversionReading {
         for index in ages.indices.reversed() {
             let end = now - ages[index]
             while turn.positions[index] < end {
-                // After a long outage the window has left the oldest behind.
+                // After a long outage, the oldest verifications have left the window.
                 let start = max(turn.positions[index], now - Brake.window)
                 let next = min(end, start + Self.slice)
                 let samples = try await ledger.conversions(from: start, to: next)

@@ -10,7 +10,7 @@ struct BudgetNeed {
     var open = Money.zero
     var reserved = Money.zero
 
-    /// The most that candidates can cost, by budget.
+    /// The maximum cost of the candidates, by budget.
     static func of(_ candidates: [Candidate], repeatsUnknown: Bool) -> [BudgetKey: BudgetNeed] {
         var needs: [BudgetKey: BudgetNeed] = [:]
         for candidate in candidates {
@@ -28,7 +28,7 @@ struct BudgetNeed {
     }
 }
 
-/// The money that this worker has leased and not spent, and that of its sends without a final result.
+/// The money that this worker has leased and not spent, and the money kept for sends without a final result.
 struct BudgetAccounts {
     /// The money of one budget that this worker has leased and not spent.
     struct Account {
@@ -56,16 +56,16 @@ struct BudgetAccounts {
     private var accounts: [BudgetKey: Account] = [:]
     private var returns: [BudgetReturn] = []
 
-    /// The percentages whose leases this worker took, and when it logged them.
+    /// The warning percentage that this worker's lease reached, and the time at which it was logged.
     private var warned: [BudgetKey: (percent: Int, at: ContinuousClock.Instant)] = [:]
 
     /// The times at which exhausted budgets were logged.
     private var logged: [BudgetKey: ContinuousClock.Instant] = [:]
 
-    /// The money of sends without a final result, and the time until which one may come.
+    /// The money kept for sends without a final result, and the time until which a result may arrive.
     private var open: [SendID: (spending: BudgetPurse.Spending, until: ContinuousClock.Instant)] = [:]
 
-    /// The leases that are needed for a batch; money of steps that are over becomes due to be given back.
+    /// Returns the leases to request for a batch; marks the money of past steps to be given back.
     mutating func asks(
         for needs: [BudgetKey: BudgetNeed],
         at now: ContinuousClock.Instant,
@@ -98,7 +98,7 @@ struct BudgetAccounts {
         accounts[lease.key] = account
     }
 
-    /// Takes what a batch needs, or what there is.
+    /// Removes the money that a batch needs from the accounts, or all there is.
     mutating func purse(
         for needs: [BudgetKey: BudgetNeed],
         at now: ContinuousClock.Instant,
@@ -148,7 +148,7 @@ struct BudgetAccounts {
         return returns
     }
 
-    /// The percentage that a lease reaches, to be logged by the worker that takes it, and again each hour.
+    /// The warning percentage to log for a lease: when it is first reached, and again each hour.
     mutating func warning(_ percents: [Int], _ lease: BudgetLease, at now: ContinuousClock.Instant) -> Int? {
         let reached = percents.last { lease.amount.percent($0) <= lease.used }
         let before = percents.last { lease.amount.percent($0) <= lease.usedBefore }
@@ -162,7 +162,7 @@ struct BudgetAccounts {
         return reached
     }
 
-    /// True once a minute for a budget.
+    /// True at most once a minute for a budget.
     mutating func isToBeLogged(_ key: BudgetKey, at now: ContinuousClock.Instant) -> Bool {
         if let last = logged[key], now < last + .seconds(60) { return false }
         logged[key] = now
@@ -210,7 +210,7 @@ extension BudgetAsk.Need {
 }
 
 extension SendResult {
-    /// The part of the money for the message that its result leaves.
+    /// The part of a message's money that was not spent, by its result.
     ///
     /// A message whose outcome is unknown may have left, and so may the one that it repeats.
     fileprivate func unspent(of amount: Money) -> Money {

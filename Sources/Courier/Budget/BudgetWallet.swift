@@ -12,10 +12,10 @@ import Verification
 /// A batch whose transaction may have been committed without an answer keeps its purse: money is never spent twice, and
 /// a part of it may be spent never. One that surely wrote nothing gets its money back.
 final class BudgetWallet: Service {
-    /// A lease asks for this many batches' worth, unless little is left.
+    /// A lease requests money for this many batches, unless the budget has little left.
     private static let batchesAhead: Int64 = 16
 
-    /// The pause before an exhausted budget is asked again, and the time after which unused money goes back.
+    /// The pause before an exhausted budget is queried again, and the time after which unused money goes back.
     private static let interval = Duration.seconds(5)
 
     private let ledger: (any BudgetLedger)?
@@ -29,7 +29,7 @@ final class BudgetWallet: Service {
 
     // MARK: - A batch
 
-    /// The money for a batch, as far as its budgets have it.
+    /// Returns the money for a batch, or less if its budgets have less.
     func purse(for candidates: [Candidate]) async throws -> BudgetPurse {
         let needs = BudgetNeed.of(candidates, repeatsUnknown: context.settings.repeatsUnknown)
         guard !needs.isEmpty, let ledger else { return BudgetPurse() }
@@ -45,7 +45,7 @@ final class BudgetWallet: Service {
         return state.withLock { state in state.purse(for: needs, at: .now, pause: Self.interval) }
     }
 
-    /// Takes the effects of a batch that is committed: keeps what its sends cost, and puts the rest back.
+    /// Applies the effects of a committed batch: keeps what its sends cost, and puts the rest back.
     func note(_ effects: BudgetEffects) {
         if effects.left.balances.isEmpty { return }
         let end = ContinuousClock.now + context.settings.maxRequestAge + context.settings.lease
@@ -74,7 +74,7 @@ final class BudgetWallet: Service {
         await giveBack(unusedFor: .zero)
     }
 
-    /// Gives back the money of steps that are over, and what has not been used for a time.
+    /// Gives back the money of steps that are over, and what was not used for `pause`.
     private func giveBack(unusedFor pause: Duration) async {
         guard let ledger else { return }
         let returns = state.withLock { state in state.takeReturns(unusedFor: pause, at: .now) }
@@ -82,8 +82,8 @@ final class BudgetWallet: Service {
         do {
             try await ledger.giveBack(returns)
         } catch {
-            // The statement may have been carried out: then the money is lost until its step leaves the window, which
-            // is better than money that is spent twice.
+            // The statement may have been executed. Then the money is unavailable until its step leaves the window,
+            // which is better than spending it twice.
             context.logger.log(.budgetKept, [.error: LogValue(error)])
         }
     }
@@ -121,7 +121,7 @@ final class BudgetWallet: Service {
             let isReserveLeft = lease.reserved >= ask.reserved.least && lease.used < lease.amount
             guard state.withLock({ state in state.isToBeLogged(lease.key, at: .now) }) else { continue }
             var short = fields.merging([.until: .text(lease.renewal.rfc3339)]) { $1 }
-            // Only an amount that was lowered, by the policy or an operator, is below what was leased of it.
+            // More than the amount can be leased only if the policy or an operator lowered the amount.
             if lease.used > lease.amount {
                 short[.overshoot] = .text((lease.used - lease.amount).description)
             }
@@ -131,7 +131,7 @@ final class BudgetWallet: Service {
 
     /// The time at which a budget will be used up.
     private func forecast(_ ask: BudgetAsk, _ amount: Money) async -> Timestamp? {
-        // A line without a forecast is better than none, and the next statement tells of the outage.
+        // A line without a forecast is still useful, and the next statement reports the outage.
         let forecast = try? await ledger?.forecast(ask.budget, of: ask.tenant, amount: amount)
         return forecast?.exhaustedAt
     }

@@ -16,7 +16,7 @@ struct Record: Sendable {
     /// Writes results.
     func write(_ batch: [SendResult]) async {
         let rest = await writeUnlocked(batch)
-        // A worker past its drain timeout has finished the queue.
+        // After the drain timeout the queue is closed: it accepts nothing.
         if !rest.isEmpty, !locked.append(rest) { giveUp(rest) }
     }
 

@@ -67,7 +67,7 @@ package final class Statistics: Sendable {
         package var amount = Money.zero
         package var regions: [Region: Money] = [:]
 
-        /// The part of each budget, for messages that this worker decided; one message may have several budgets.
+        /// The money spent from each budget on messages that this worker decided; one message may have several budgets.
         package var budgets: [BudgetKey: Money] = [:]
     }
 

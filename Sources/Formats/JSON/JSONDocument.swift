@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A parsed document, read in place: names and texts stay ranges of its bytes until they are read.
+/// A parsed document, read in place: names and texts stay ranges of its bytes until a caller reads them.
 struct JSONDocument: Sendable {
     let bytes: [UInt8]
 
@@ -26,7 +26,7 @@ struct JSONDocument: Sendable {
         /// The text of a string, or the literal of a number.
         let text: Text
 
-        /// The place of the next value that is no part of this one.
+        /// The place of the next value that is not a part of this one.
         var next = 0
     }
 
@@ -35,7 +35,7 @@ struct JSONDocument: Sendable {
         let start: UInt32
         let end: UInt32
 
-        /// True if its bytes are no UTF-8 as they stand: it has an escape, or was read tolerantly.
+        /// True if the bytes are not the text itself: it has an escape, or was read tolerantly.
         let isEncoded: Bool
 
         static let none = Text(start: 0, end: 0, isEncoded: false)
@@ -95,7 +95,7 @@ struct JSONDocument: Sendable {
 
     func name(at place: Int) -> String { string(nodes[place].name) }
 
-    /// True if no member of the last object so far, whose members begin after a place, has this name.
+    /// True if no member of the object in progress has this name; its members begin after a place.
     func isNew(_ name: Text, after place: Int) -> Bool {
         var member = place + 1
         while member < nodes.count {
@@ -105,7 +105,7 @@ struct JSONDocument: Sendable {
         return true
     }
 
-    /// The names of the last object's members so far, which begin after a place.
+    /// The names so far in the object in progress, whose members begin after a place.
     func names(after place: Int) -> [[UInt8]] {
         var names: [[UInt8]] = []
         var member = place + 1
@@ -123,7 +123,7 @@ struct JSONDocument: Sendable {
         return true
     }
 
-    /// True if two texts are equal as they are read.
+    /// True if two texts are equal after decoding.
     private func areEqual(_ one: Text, _ other: Text) -> Bool {
         if one.isEncoded || other.isEncoded { return string(one).hasSameBytes(as: string(other)) }
         guard one.end - one.start == other.end - other.start else { return false }

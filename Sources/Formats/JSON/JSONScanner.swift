@@ -7,7 +7,7 @@
 /// traps: every byte is read after a bounds check, and the limits bound nesting, and thus recursion. The caller must
 /// bound the size of the document.
 ///
-/// Tolerant on request, for documents whose authors cannot be told of faults: see `JSONLimits`.
+/// Tolerant on request, for documents whose authors cannot fix them: see `JSONLimits`.
 package struct JSONScanner {
     let bytes: [UInt8]
     var position = 0
@@ -224,7 +224,7 @@ extension JSONScanner {
     /// The first few names are compared one by one; beyond that, a set keeps an object with ten thousand names linear.
     private static let comparedOneByOne = 16
 
-    /// False if a name is a duplicate in the object at a place.
+    /// False if a name occurs twice in the object at a place.
     private mutating func isNew(_ name: JSONDocument.Text, in place: Int, _ names: inout JSONNames) -> Bool {
         if names.count < Self.comparedOneByOne {
             guard document.isNew(name, after: place) else { return false }

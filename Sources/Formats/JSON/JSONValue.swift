@@ -28,7 +28,7 @@ package enum JSONValue: Sendable {
 
 /// A JSON object: its members in document order, each name once.
 ///
-/// One of a document is a place in it, so that only the members that somebody reads cost memory.
+/// An object of a parsed document is only a place in it, so only the members that are read cost memory.
 package struct JSONObject: Sendable {
     private enum Content: Sendable {
         case members([JSONMember])

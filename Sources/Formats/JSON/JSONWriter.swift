@@ -49,7 +49,7 @@ package struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// The same for a text: most members are one, and this compiles to less than the generic one.
+    /// As above for a text: most members are texts, and this compiles to less code than the generic function.
     package mutating func member(_ name: StaticString, ifPresent value: String?) {
         if let value { member(name, value) }
     }
@@ -162,7 +162,7 @@ package struct JSONWriter: Sendable {
         }
     }
 
-    /// False for nearly every text; without a branch for each byte, so that the compiler vectorizes the loop.
+    /// False for nearly every text; it has no branch for each byte, so that the compiler vectorizes the loop.
     private static func mayNeedEscape(_ source: UnsafeBufferPointer<UInt8>) -> Bool {
         var found: UInt8 = 0
         for byte in source {

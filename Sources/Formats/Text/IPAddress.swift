@@ -71,7 +71,7 @@ package struct IPAddress: Sendable, Hashable, Redacted {
         /// 32 or 64.
         package let length: Int
 
-        /// The same with zeros behind the first `count` bits.
+        /// The same address with zeros after the first `count` bits.
         func masked(to count: Int) -> Bits {
             let kept: UInt64 = count == 0 ? 0 : ~0 << UInt64(length - min(count, length))
             return Bits(value: value & kept, length: length)
@@ -98,7 +98,7 @@ package struct IPNetwork: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads `203.0.113.0/24` or `2001:db8::/32`; a plain address is a network of one client.
     ///
-    /// Nil for bits behind the length: the author may have meant another network.
+    /// Nil if bits after the prefix length are set: the author may have meant another network.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let bits = IPAddress(String(parts[0]))?.bits else { return nil }

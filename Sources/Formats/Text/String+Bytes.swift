@@ -33,7 +33,7 @@ extension String {
 ///
 /// This is the `‖` of hashes and digests. Without the lengths, ("ab", "c") and ("a", "bc") would have the same hash.
 package struct FieldJoiner: Sendable {
-    /// The bytes while they are few, as those of nearly all hashes: they need no allocation.
+    /// The bytes while they are few, as for nearly all hashes, without an allocation.
     private var few = InlineArray<256, UInt8>(repeating: 0)
     private var count = 0
 

@@ -10,7 +10,7 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
         self.value = value
     }
 
-    /// The first 16 bytes of a digest, which has as many or more; without a version of RFC 9562.
+    /// The first 16 bytes of a longer digest, without a version of RFC 9562.
     package init(digest: UnsafeRawBufferPointer) {
         value = UInt128(bigEndian: digest.loadUnaligned(as: UInt128.self))
     }
@@ -99,10 +99,9 @@ package struct UUIDValue: Sendable, Hashable, Comparable, CustomStringConvertibl
     }
 }
 
-/// The kernel's randomness, fetched for many numbers at once, since one system call for each slows an intake
-/// noticeably.
+/// Random numbers from the kernel, fetched many at once: a system call for each would slow intake noticeably.
 ///
-/// A class, so that no copy ever repeats a number: nonces are made of them.
+/// A class, since a copied value would repeat numbers, and nonces are made of them.
 package final class KernelRandomness: RandomNumberGenerator {
     private var system = SystemRandomNumberGenerator()
     private var words: [UInt64] = []

@@ -20,7 +20,7 @@ struct Assignment {
     private(set) var ends: [TopicPartition: Int64] = [:]
     private var committed: [TopicPartition: Int64] = [:]
 
-    /// The positions that have unread records, none of them in the buffer, and the times since when.
+    /// The positions known to have unread records although none is buffered, and since when.
     private var behind: [TopicPartition: (position: Int64, since: ContinuousClock.Instant)] = [:]
 
     /// The offsets that commits requested, successful or not.

@@ -14,11 +14,11 @@ package enum CommitOutcome: Hashable, Sendable {
 
 /// A consumer's notice for an operator; nothing depends on anybody reading it.
 package enum ConsumerNotice: Hashable, Sendable {
-    /// The group was asked for partitions: the first ones come within seconds.
+    /// The consumer has requested partitions from the group: the first ones come within seconds.
     case joining
     case assigned([TopicPartition])
 
-    /// The partitions were given up in an orderly rebalance.
+    /// The partitions were released in an orderly rebalance.
     case revoked([TopicPartition])
 
     /// The group revoked the partitions: another member may have their records already.

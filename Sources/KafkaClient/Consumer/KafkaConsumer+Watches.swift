@@ -11,7 +11,7 @@ extension KafkaConsumer {
 
     /// Performs the watchers' actions whose time has come.
     ///
-    /// Nothing is asked while no broker is reachable, and only about losses during a revocation.
+    /// Asks no question while no broker is reachable, and only those about losses during a revocation.
     func checkWatches() {
         if watches.group.isTimeToJoin(at: .now) { join() }
         guard watches.brokers.areReachable else { return }
@@ -24,7 +24,8 @@ extension KafkaConsumer {
 
     /// Performs actions; the answer to a question is an event for the watchers.
     ///
-    /// All questions block the thread but the one for a topic's id, whose answer arrives like that to a commit.
+    /// Every question blocks the thread, except the one for a topic's id: its answer arrives later, like that to a
+    /// commit.
     func perform(_ actions: [WatchAction]) {
         for action in actions {
             switch action {

@@ -4,7 +4,7 @@
 struct RecordBuffer {
     private let limits: ConsumerLimits
 
-    /// The records from index `start`, after handed-out ones; those are removed when they are as many as the rest.
+    /// The records from index `start`, after handed-out ones; handed-out ones are removed when they are at least half.
     private(set) var records: [ConsumerRecord] = []
     private var start = 0
     private(set) var bytes = 0

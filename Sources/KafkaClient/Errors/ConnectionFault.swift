@@ -119,9 +119,9 @@ enum CertificateFaults {
 }
 
 extension ClientOptions {
-    /// Records OpenSSL's results for brokers' certificates, and changes none of them.
+    /// Installs a callback that records OpenSSL's results for brokers' certificates without changing them.
     func watchCertificates() {
-        // SAFETY: the callback keeps nothing of what it is lent. A library without TLS has no such callback.
+        // SAFETY: the callback does not keep its arguments. A library without TLS has no such callback.
         _ = unsafe rd_kafka_conf_set_ssl_cert_verify_cb(options) { _, broker, _, verdict, _, _, _, _, _, _ in
             guard let verdict = unsafe verdict?.pointee else { return 0 }
             if verdict == 0 { return 1 }

@@ -5,7 +5,8 @@ import Glibc
 import Synchronization
 
 /// Destroys a client on a thread of its own: the library joins its threads there, and sometimes never returns.
-// SAFETY: whoever makes one gives the pointers away; only the new thread touches them, once, in `perform`.
+// SAFETY: the creator passes the pointers on and never uses them again; only the new thread uses them, once, in
+// `perform`.
 @safe final class ClientDestruction {
     private let client: OpaquePointer
     private let queues: [OpaquePointer]

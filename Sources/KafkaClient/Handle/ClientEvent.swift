@@ -3,7 +3,7 @@
 import CLibrdkafka
 
 /// One event of a client.
-// SAFETY: the event belongs to this value alone and is destroyed with it; what is read of it is copied.
+// SAFETY: the event belongs to this value alone and is destroyed with it; everything read from it is copied.
 @safe package struct ClientEvent: ~Copyable {
     package enum Kind {
         case record, delivery, rebalance, commit, error, statistics, other
@@ -93,7 +93,7 @@ import CLibrdkafka
         }
     }
 
-    /// Passes the event to a call that reads more of it.
+    /// Passes the event to a C call that reads details of it.
     package func withEvent<Result>(_ body: (OpaquePointer) -> Result) -> Result {
         unsafe body(event)
     }

@@ -23,8 +23,9 @@ extension ClientHandle {
             }
         }
         guard let error = KafkaError(failure: code) else { return }
-        // SAFETY: the library takes a list of headers over only when it succeeds, and detaches it from the message that
-        // it destroys; its double free (below 2.12) concerns headers that it made itself of single ones.
+        // SAFETY: only a successful call passes the list of headers to the library. A failed one detaches the list from
+        // the message that it destroys, so the list is freed here. The library's double free (below 2.12) affects only
+        // headers that it built itself.
         if let headers = unsafe headers { unsafe rd_kafka_headers_destroy(headers) }
         throw error
     }

@@ -72,7 +72,7 @@ import CLibrdkafka
         }
     }
 
-    /// Starts to leave the group; the events of that arrive through `poll`.
+    /// Starts to leave the group; the resulting events arrive through `poll`.
     func beginClosing() -> KafkaError? {
         unsafe KafkaError(adopting: rd_kafka_consumer_close_queue(client, events))
     }

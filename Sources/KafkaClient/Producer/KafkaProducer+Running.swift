@@ -126,7 +126,7 @@ extension KafkaProducer {
     /// Handles a fatal error: another client replaces this one, at once if it has existed for a while.
     ///
     /// All records without a result fail, even those that the client never got: written by the next client, they would
-    /// overtake records of the same key that the caller must send again.
+    /// precede failed records of the same key, which the caller sends again.
     private func noteFatalError() {
         guard !isBroken else { return }
         isBroken = true

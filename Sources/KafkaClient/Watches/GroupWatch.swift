@@ -54,7 +54,7 @@ struct GroupWatch: Watch {
 
     init(topics: [String]) { self.topics = topics }
 
-    /// Records the members, whose first check precedes joining, and conflicts.
+    /// Sets the time to join by the first check of the members, and reports conflicts.
     mutating func see(_ event: WatchEvent, at now: ContinuousClock.Instant) -> [WatchAction] {
         switch event {
         case .members(let description):

@@ -11,7 +11,7 @@ protocol Watch {
 }
 
 extension Watch {
-    /// Nothing, for a watcher that only sees events.
+    /// By default no action, for a watcher that only sees events.
     func due(at now: ContinuousClock.Instant) -> [WatchAction] { [] }
 }
 

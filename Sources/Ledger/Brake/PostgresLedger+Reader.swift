@@ -70,7 +70,7 @@ extension PostgresLedger {
         return try await write([Self.addHours(counts), Self.endCount(at: end)], as: reader, countedTo: start)
     }
 
-    /// Runs statements in one transaction if this worker is still the reader, and nothing is counted up to a time.
+    /// Runs statements in one transaction, if this worker is still the reader and the counts end before a time.
     func write(
         _ statements: [Statement],
         as reader: UUIDValue,
@@ -88,7 +88,7 @@ extension PostgresLedger {
 // MARK: - Statements
 
 extension PostgresLedger {
-    /// Takes the lease if it is over, or extends one's own; others change nothing and lock nothing.
+    /// Acquires the lease if it has expired, or extends it for its holder; any other worker changes and locks nothing.
     static func takeReading(_ reader: UUIDValue, lease: Duration, judgedTo: Timestamp?) -> Statement {
         Statement(
             """

@@ -71,7 +71,7 @@ extension PostgresLedger: BudgetLedger {
         )
     }
 
-    /// Takes money out of steps, whose rows are locked in the order of their keys.
+    /// Subtracts returned money from steps, whose rows are locked in the order of their keys.
     package static func returnBudgets(_ returns: [BudgetReturn]) -> Statement {
         Statement(
             """

@@ -67,7 +67,8 @@ extension PostgresLedger {
         throw ReopenedWindow()
     }
 
-    /// The changes behind windows that others have begun since the facts were read; nil if all of these are locked.
+    /// Follows the windows that others have begun since the facts were read, and returns the changes; nil if all of
+    /// them are locked.
     ///
     /// Decides again only if a decision would differ.
     private func follow(

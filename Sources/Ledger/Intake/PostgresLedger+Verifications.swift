@@ -143,7 +143,7 @@ extension PostgresLedger {
         )
     }
 
-    /// Writes decided changes to verifications whose rows the reader has locked.
+    /// Writes decided changes to verifications that were locked when they were read.
     package static func updateVerifications(_ rows: [StoredVerification], _ pack: Pack) -> Statement {
         Statement(
             """

@@ -106,7 +106,7 @@ extension PostgresLedger {
         return try await pool.withTransaction { transaction in
             let answers = try transaction.commit(statements)
             let look = try answers[0].onlyRow
-            // As of before this sweep's own claims: the next sweep still starts at them, and passes their dead index
+            // Read before this sweep's own claims, so the next sweep still starts at them and passes their dead index
             // entries.
             let oldest = try look.optionalTimestamp(0).map { Timestamp(microseconds: $0) }
             unpublished.note(oldest.map { .some(since: $0) } ?? .nothing, at: try Timestamp(look, 1))

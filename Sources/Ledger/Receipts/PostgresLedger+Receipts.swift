@@ -138,7 +138,7 @@ extension PostgresLedger {
     }
 }
 
-// MARK: - Statements
+// The sends that receipts name, with those that are locked and the time of the locks.
 
 extension PostgresLedger {
     /// Reads the sends that receipts name by send id or by the provider's message id, in lock order.
@@ -186,7 +186,7 @@ extension PostgresLedger {
 
     /// Writes the states of reported sends.
     ///
-    /// The reader has locked the rows; the fence proves that they are still the ones that were read.
+    /// The rows were locked when they were read; the fence proves that they are still the ones that were read.
     static func settleReportedSends(_ sends: some Collection<ReportedSend>) -> Statement {
         let rows = sends.sorted { $0.reference.id < $1.reference.id }
         return Statement(

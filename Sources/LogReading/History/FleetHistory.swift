@@ -9,7 +9,7 @@ package struct FleetHistory {
     private(set) var entries = 0
     private(set) var heartbeats = 0
 
-    /// True when lines went back in time, as when logs follow each other: sums over workers are then incomplete.
+    /// True when lines went back in time, as when one log follows another: sums over workers are then incomplete.
     private(set) var wentBack = false
 
     private(set) var timeline = TimeBuckets()
@@ -22,7 +22,7 @@ package struct FleetHistory {
     private(set) var rules = Tally()
     private(set) var retries = Tally()
 
-    /// The requests that the toll-fraud brake stopped, and the most scopes that it blocked at a time.
+    /// The requests that the toll-fraud brake stopped, and the maximum number of scopes that it blocked at one time.
     private(set) var brakeRefused = 0.0
     private(set) var brakeRecorded = 0.0
     private(set) var mostBlocked = 0.0
@@ -51,7 +51,7 @@ package struct FleetHistory {
 
     /// Adds an entry.
     ///
-    /// A heartbeat without a worker's name counts for a worker named after its file.
+    /// A heartbeat without a worker's name counts as one of a worker named after its file.
     package mutating func add(_ entry: LogEntry, from file: String) {
         let name = entry.worker ?? file
         let worker = workers[name] != nil || workers.count < Self.mostWorkers ? name : Tally.other
@@ -62,7 +62,7 @@ package struct FleetHistory {
         events.add(entry.event)
         if entry.severity >= .warning || entry.event == Problem.suppressed { note(problem: entry) }
 
-        // A line without a worker's name says nothing about a worker when other lines of the file have names.
+        // If other lines of the file name their worker, a line without a name belongs to no worker.
         if entry.worker != nil || entry.event == WorkerStats.event {
             workers[worker, default: WorkerRecord(at: entry.time)].note(at: entry.time)
         }
@@ -70,7 +70,8 @@ package struct FleetHistory {
         switch entry.event {
         case WorkerStats.event:
             if let stats = WorkerStats(entry) { add(stats, of: worker, at: entry.time) }
-        // Without a name in the event, as from an older worker, heartbeats show the longer pauses.
+        // An older worker's event does not name its worker; then the heartbeats show the pauses, if only the longer
+        // ones.
         case "provider.paused" where entry.worker != nil:
             if let provider = entry.fields.text("provider") { pauses.pause(provider.cut, by: worker, at: entry.time) }
         case "provider.resumed" where entry.worker != nil:
@@ -83,7 +84,7 @@ package struct FleetHistory {
         }
     }
 
-    /// Ends what is open at the end of the log.
+    /// Ends everything that is still open at the end of the log.
     package mutating func finish() {
         let workers = workers
         let last = last

@@ -2,17 +2,17 @@
 
 import Formats
 
-/// Outages and other faults, each from the line of its beginning to the line of its end, over all workers.
+/// Outages and other faults over all workers, each from the line that begins it to the line that ends it.
 struct IncidentHistory {
     struct Incident: Equatable {
         /// The event that began it.
         let event: String
 
-        /// The fields of its first line that tell its cause.
+        /// The fields of its first line that show its cause.
         let detail: String
         let from: Timestamp
 
-        /// Nil if it is not over at the end of the log.
+        /// Nil if it still lasts at the end of the log.
         fileprivate(set) var to: Timestamp?
         fileprivate(set) var workers: Set<String>
     }
@@ -30,7 +30,7 @@ struct IncidentHistory {
     /// The longest time without the fault that does not divide an incident.
     private static let shortestCalm = Duration.seconds(30)
 
-    /// The time after which a worker without lines says nothing about a fault any more.
+    /// The time after which a worker without lines no longer counts as affected by a fault.
     private static let longestSilence = Duration.seconds(60)
 
     /// The events that begin an incident, by the event that ends it.
@@ -54,7 +54,7 @@ struct IncidentHistory {
     /// The place of each key's latest incident.
     private var places: [Key: Int] = [:]
 
-    /// The workers for which an incident is not over.
+    /// The workers on which an incident still lasts.
     private var affected: [Key: Set<String>] = [:]
 
     mutating func note(_ entry: LogEntry, of worker: String) {
@@ -91,7 +91,7 @@ struct IncidentHistory {
         if workers.isEmpty { incidents[place].to = max(incidents[place].from, time) }
     }
 
-    /// Ends the incidents of workers that are gone since, at the last line of each.
+    /// Ends the incidents of workers that have disappeared, at the last line of each.
     mutating func finish(at end: Timestamp, lastSeen: (_ worker: String) -> Timestamp) {
         for (key, workers) in affected {
             guard let place = places[key], let last = workers.map(lastSeen).max() else { continue }

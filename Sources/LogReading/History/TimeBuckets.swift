@@ -46,7 +46,8 @@ struct TimeBuckets {
         change(&buckets[Int(place / width)])
     }
 
-    /// Sets the origin, or prepends buckets for an earlier time, as when logs follow each other and each starts anew.
+    /// Sets the origin, or prepends buckets for an earlier time, as when one log follows another and begins at an
+    /// earlier time.
     private mutating func reach(_ time: Timestamp) {
         guard !buckets.isEmpty else {
             origin = Timestamp(microseconds: time.microseconds / Self.narrowest * Self.narrowest)

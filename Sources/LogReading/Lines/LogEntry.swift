@@ -76,7 +76,7 @@ extension String {
     /// The text truncated for storage: names come from outside, and their number times their length is memory.
     var cut: String { cut(64) }
 
-    /// The text with at most so many bytes; 512 hold every text of a worker's line.
+    /// The text truncated to a number of bytes; every text of a worker's line fits into 512.
     func cut(_ most: Int) -> String {
         utf8.count <= most ? self : String(decoding: utf8.prefix(most - 3), as: UTF8.self) + "..."
     }

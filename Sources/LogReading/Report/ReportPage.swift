@@ -41,7 +41,7 @@ package struct ReportPage {
             page.member("broken", tally.broken)
             history.write(to: &page)
         }
-        // By bytes: as a character `<` may be one with what stands around it, such as U+0600.
+        // By bytes, since a combining mark after `<`, such as U+0600, would merge with it into one character.
         let parts = json.bytes.split(separator: UInt8(ascii: "<"), omittingEmptySubsequences: false)
         return String(decoding: Array(parts.joined(separator: #"\u003c"#.utf8)), as: UTF8.self)
     }

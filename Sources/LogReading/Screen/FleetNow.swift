@@ -46,7 +46,7 @@ package struct FleetNow {
     /// The last warning or error.
     private(set) var trouble: LogEntry?
 
-    /// The fault of the policy that a worker refused last, by the worker's name, until it loads another one.
+    /// The fault in the last refused policy, by worker, until the worker loads another policy.
     private var refusedPolicies: [String: String] = [:]
 
     package init() {}
@@ -54,7 +54,7 @@ package struct FleetNow {
     /// Adds an entry; true when it is a heartbeat.
     ///
     /// `clock` is the machine's clock, if known: it bounds the newest time, so that one line from the future does not
-    /// make all others old. `now` is the log's time before the entry: a `LogClock` advances even where no line is
+    /// make all others old. `now` is the log's time before the entry, since a `LogClock` advances even if no line is
     /// newer.
     @discardableResult
     package mutating func add(_ entry: LogEntry, clock: Timestamp? = nil, now: Timestamp? = nil) -> Bool {
@@ -118,7 +118,7 @@ extension FleetNow {
         .map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
     }
 
-    /// The faults of policies that live workers refused, with the number of workers of each.
+    /// The policy faults that live workers reported, with the number of workers for each.
     func policyFaults(at now: Timestamp) -> [(fault: String, workers: Int)] {
         let live = refusedPolicies.filter { name, _ in
             workers[name].map { !$0.hasStopped && !$0.isSilent(at: now) } ?? false
@@ -180,14 +180,14 @@ struct ProviderNow {
         workers += 1
         if provider.isPaused { pausing += 1 }
         if provider.isProbed { probing += 1 }
-        // Of an older worker the score goes on while its circuit is open.
+        // An older worker reports a score even while its circuit is open.
         score = [score, provider.isPaused || provider.isProbed ? 0 : provider.score].compactMap(\.self).min()
     }
 }
 
 /// The log's own time: the time of its newest line plus the time passed since, so that it advances without new lines.
 ///
-/// It never goes back: lines that are no newer, such as another program's, neither stop nor set it.
+/// It never goes back: lines that are no newer, such as another program's, neither stop it nor set it back.
 package struct LogClock {
     private var setting: (time: Timestamp, at: ContinuousClock.Instant)?
 

@@ -51,8 +51,8 @@ package struct TopScreen {
         return line.plain(width: .max)
     }
 
-    /// The faults of topics and policies with their workers, such as "cannot publish to verification.deliveries (too few
-    /// in sync) 2/3".
+    /// The faults of topics and policies with the number of affected workers, such as "cannot publish to
+    /// verification.deliveries (too few in sync) 2/3".
     private var faults: [String] {
         let workers = fleet.live(at: now).count
         return fleet.topicFaults(at: now).map { "\($0.sentence) \($0.workers)/\(workers)" }
@@ -60,7 +60,7 @@ package struct TopScreen {
             + [brake].compactMap(\.self)
     }
 
-    /// The toll-fraud brake while it holds a scope or stops a request.
+    /// The line of the toll-fraud brake, while it blocks a scope or stops a request.
     ///
     /// Each worker knows all blocks.
     private var brake: String? {

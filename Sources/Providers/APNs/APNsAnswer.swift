@@ -42,7 +42,7 @@ enum APNsAnswer {
         // Too many requests of ours.
         "TooManyProviderTokenUpdates": .throttled,
 
-        // Too many pushes to this device: pushes to other devices continue.
+        // Too many pushes to this one device: pushes to other devices continue.
         "TooManyRequests": .notSent,
 
         // Apple is overloaded or closing the connection, and states that it did not take the push.

@@ -3,11 +3,7 @@
 import NIOCore
 import NIOHTTP2
 
-/// Marks the streams of an HTTP/2 connection that ended because a GOAWAY left them out.
-///
-/// The peer did not process a stream above the last one that its GOAWAY names (RFC 9113, section 6.8). NIO ends such a
-/// stream like a cancelled one, so this handler remembers the frame and replaces the stream's error by that of a
-/// refused stream.
+/// Marks the streams of an HTTP/2 connection that a GOAWAY of the peer left unprocessed.
 final class GoAwayWatch: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame

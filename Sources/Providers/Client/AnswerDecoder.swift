@@ -85,7 +85,7 @@ struct AnswerDecoder: ByteToMessageDecoder {
         while case .continue = try decode(context: context, buffer: &buffer) {}
         switch state {
         case .start where buffer.readableBytes == 0: break
-        // The last chunk was received; only trailers, which are ignored, are missing.
+        // Only the trailers are missing, which are ignored anyway.
         case .untilEnd, .trailers: finish(context)
         case .fields:
             pass(headers, context)

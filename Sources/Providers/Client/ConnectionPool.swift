@@ -89,7 +89,7 @@ final class ConnectionPool {
             self?.take(connection)
         } onClose: { [weak self] connection, failure, activity in
             self?.connections[ObjectIdentifier(connection)] = nil
-            // Before the call fails: a caller that retries at the failure then triggers a new name lookup.
+            // Before the call fails: a caller that retries on the failure then triggers a new name lookup.
             if activity != .idling, failure != .cancelled, failure != .clientShutDown { self?.giveUpOthers() }
             if activity == .opening, call.isWaiting { call.fail(failure) }
             self?.replace()
@@ -106,7 +106,7 @@ final class ConnectionPool {
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .resolver(resolver)
             .connect(host: place.0, port: place.1)
-            // Not earlier: a name may have several addresses, and each attempt has a channel of its own.
+            // Not earlier: a name may have several addresses, and every attempt makes its own channel.
             .flatMap { channel in
                 bound.value.connected(channel)
                 return Self.tunnel(to: origin, over: channel)
@@ -137,7 +137,7 @@ final class ConnectionPool {
         return granted.futureResult.map { channel }
     }
 
-    /// Closes idle connections, and busy ones after their call: the next call connects anew after a new name lookup.
+    /// Closes idle connections, and busy ones after their call: the next call looks the name up and connects again.
     private func giveUpOthers() {
         generation += 1
         (resolver as? NameResolver)?.doubt(origin.host, origin.port)
@@ -154,7 +154,7 @@ final class ConnectionPool {
         idle.append(connection)
     }
 
-    /// True while a call may still be written; fails the call when its time is over.
+    /// True while a call may still be written; fails the call if its time is over.
     private func mayLeave(_ call: ProviderCall) -> Bool {
         if let hindrance = call.hindrance { call.fail(hindrance) }
         return call.isWaiting

@@ -9,8 +9,8 @@ import Synchronization
 /// Resolves and caches the addresses of providers' names, each name by a lookup of its own.
 ///
 /// A lookup blocks, for ten seconds and more when a name server is down, and cannot be cancelled. So each name has its
-/// own thread during a lookup, and one lookup at a time: a slow name delays no other one. An answer that comes after
-/// its connection was given up serves the next connection. A stale answer is used until a newer one arrives.
+/// own thread during a lookup, and one lookup at a time: a slow name delays no other one. An answer that arrives after
+/// its connection has failed is used by the next connection. A stale answer is used until a newer one arrives.
 final class NameResolver: Resolver, Sendable {
     /// Finds a name's addresses, the best first; may block, and throws when there are none.
     typealias Lookup = @Sendable (_ host: String, _ port: Int) throws -> [SocketAddress]

@@ -51,7 +51,7 @@ final class ProviderCall {
         if case .ended = state { true } else { false }
     }
 
-    /// The reason why the call may no longer be written; nil while it may.
+    /// The reason why the call may no longer be written; nil while it may be.
     var hindrance: TransportFailure? {
         if deadline <= .now() { .timeout } else if leaveBy <= .now { .tooLate } else { nil }
     }

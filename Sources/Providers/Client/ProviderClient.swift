@@ -25,10 +25,10 @@ package final class ProviderClient: Sendable {
     private let authorities: NIOSSLTrustRoots?
     private let greatestAge: TimeAmount
 
-    /// The precision of deadlines.
+    /// The interval of checks, and so the precision of deadlines.
     private static let tick = TimeAmount.milliseconds(100)
 
-    /// The delay of a check from which the process counts as frozen meanwhile.
+    /// A check that is late by this much counts as a freeze of the process.
     private static let freeze = TimeAmount.seconds(1)
 
     private struct State {
@@ -168,8 +168,9 @@ package final class ProviderClient: Sendable {
 
     /// Checks deadlines and idle connections every `tick` while there are any.
     ///
-    /// After a freeze of the process deadlines have passed while answers wait in the sockets. The loop runs what is due
-    /// before it reads them, so a late check is put off once, or a message that was taken would count as unknown.
+    /// After a freeze of the process deadlines have passed while answers wait in the sockets. The loop runs due tasks
+    /// before it reads the sockets. So a late check is postponed once, or a message that was accepted would count as
+    /// unknown.
     private func tick(isPutOff: Bool = false) {
         guard !state.value.isTicking else { return }
         state.value.isTicking = true

@@ -41,20 +41,19 @@ final class ProviderConnection: ChannelInboundHandler {
         case idling
     }
 
-    /// The end of its age limit, after which it takes no call: the addresses behind a name change, and so do
-    /// certificates.
+    /// The time after which it takes no more calls: the addresses behind a name and certificates change.
     private let oldAt: NIODeadline
 
-    /// True once it has had a call; until then it is as good as a new connection.
+    /// True after its first call; until then it counts as a new connection.
     private(set) var hasServed = false
 
-    /// The pool's generation at its opening; see `ConnectionPool.generation`.
+    /// The pool's generation when it was opened; see `ConnectionPool.generation`.
     var generation = 0
 
     private var phase: Phase
     private var context: ChannelHandlerContext?
 
-    /// Set at the TCP connection, before this handler is added: proxy and TLS come first.
+    /// Set when TCP is connected, before this handler is added, since proxy and TLS come first.
     private var channel: (any Channel)?
 
     /// The permitted idle time after the answer being read; nil when the connection takes no further call.

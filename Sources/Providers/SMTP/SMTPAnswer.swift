@@ -11,7 +11,7 @@ import Verification
 enum SMTPAnswer {
     /// The scope of a refusal at the recipient or later.
     enum Scope {
-        /// The recipient or the message, as far as one refusal shows.
+        /// The recipient or the message, as far as a single refusal can show.
         case message
 
         /// This host: several different recipients in a row were refused like this.
@@ -21,8 +21,8 @@ enum SMTPAnswer {
     /// True for a refusal that may concern this host and every message, although it answers the recipient or the
     /// message.
     ///
-    /// Servers use the same codes, 5.7.1 above all, for a sender that they do not relay for and for one recipient's
-    /// policy.
+    /// Servers use the same codes, 5.7.1 above all, both for a sender whose mail they do not relay and for a single
+    /// recipient's policy.
     static func isAmbiguous(_ result: SMTPResult) -> Bool {
         guard let reply = result.reply, result.step >= .recipient, reply != 421, !isOfLogin(reply) else { return false }
         switch reply {
@@ -63,7 +63,7 @@ enum SMTPAnswer {
         switch (step, reply) {
         case (_, 421): return ProviderAnswer(.notSent, errorCode: code)
         case (.sender, 450), (.sender, 452): return ProviderAnswer(.throttled, errorCode: code)
-        // A mailbox that is full, busy or grey-listed, or a domain that cannot be found, is no fault of the server.
+        // A mailbox that is full, busy or grey-listed, or a domain that cannot be found, is not the server's fault.
         case (.recipient, 400...499):
             return ProviderAnswer(.notSent, errorCode: "recipient_deferred", isOfMessage: true)
         case (SMTPStep.data..., 400...499) where target == .recipient:

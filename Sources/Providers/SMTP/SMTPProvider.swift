@@ -18,14 +18,14 @@ package struct SMTPProvider: MessageProvider {
     /// The maximum time that a claimed message waits for a connection.
     private static let maxWait = Duration.seconds(1)
 
-    /// libcurl's own limit, far beyond a call's: it would count a freeze of the process and read no more.
+    /// Far beyond a call's deadline, since libcurl counts a freeze of the process and would then read no more.
     private static let longestSession = Duration.seconds(3600)
 
     private let configuration: SMTPConfiguration
     private let threads: MailThreads
     private let refusals = Refusals()
 
-    /// A reference, since the provider is a value, to the streak that all its copies share.
+    /// A shared reference, so that all copies of the provider use one streak of refusals.
     private final class Refusals: Sendable {
         let streak = Mutex(RefusalStreak())
     }
@@ -62,7 +62,7 @@ package struct SMTPProvider: MessageProvider {
     private func scope(of result: SMTPResult, to recipient: EmailAddress) -> SMTPAnswer.Scope {
         refusals.streak.withLock { streak in
             if SMTPAnswer.isAmbiguous(result) { return streak.refused(recipient) ? .host : .message }
-            // An answer before the RCPT command says nothing about the recipient.
+            // A reply before the RCPT command says nothing about a recipient.
             if result.step >= .recipient, let reply = result.reply, reply != 421 { streak.served() }
             return .message
         }
@@ -116,7 +116,7 @@ final class MailThreads: Sendable {
     }
 
     deinit {
-        // Calls in progress end by themselves; nothing waits for the threads, and an error has no remedy.
+        // Calls in progress end by themselves; nothing waits for the threads, and an error could not be handled.
         pool.shutdownGracefully { _ in }
     }
 
@@ -148,7 +148,7 @@ struct RefusalStreak: Sendable {
         return recipients.count > Self.longestOfOnePerson
     }
 
-    /// Records any other answer to a recipient or a message: the server serves this host.
+    /// Records any other answer about a recipient or a message: the server does accept mail from this host.
     mutating func served() {
         recipients.removeAll()
     }

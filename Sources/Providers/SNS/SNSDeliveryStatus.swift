@@ -10,7 +10,7 @@ import Verification
 enum SNSDeliveryStatus {
     static let format = ReceiptFormat(read: read, reason: { reasons[$0.lowercased()] ?? codes[$0] })
 
-    /// The statuses; `SUCCESS` may only mean that the carrier took the message, but no later status follows.
+    /// The statuses; `SUCCESS` may only mean that the carrier accepted the message, but no later status follows.
     static let outcomes: [String: ProviderStatement.Outcome] = [
         "success": .status(.delivered),
         "failure": .status(.undelivered),

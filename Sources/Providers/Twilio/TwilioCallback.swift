@@ -6,7 +6,7 @@ import Verification
 enum TwilioCallback {
     static let format = ReceiptFormat(read: read, reason: { reasons[$0] })
 
-    /// The statuses of a message (Twilio, "Message resource", `status`).
+    /// Outcomes by the status of a message (Twilio, "Message resource", `status`).
     static let outcomes: [String: ProviderStatement.Outcome] = [
         "accepted": .status(.sent),
         "scheduled": .status(.sent),

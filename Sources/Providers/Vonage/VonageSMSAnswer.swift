@@ -5,7 +5,7 @@ import Verification
 
 /// Maps answers of Vonage's SMS API to outcomes: HTTP 200 with an entry and a status for each part of the message.
 enum VonageSMSAnswer {
-    /// The outcome of each documented status but 0 (developer.vonage.com/en/api-errors/sms, and older lists of it).
+    /// The outcome of each documented status except 0 (developer.vonage.com/en/api-errors/sms, and older lists of it).
     ///
     /// Any status but 0, documented or not, means that the part was not taken.
     static let outcomes: [Int: ProviderOutcome] = [
@@ -45,7 +45,7 @@ enum VonageSMSAnswer {
         if let inDoubt = answer.answerInDoubt { return inDoubt }
         let parts = parts(of: answer)
         let faults = parts.filter { !$0.isTaken }
-        // A part that may have been taken outweighs parts that were not.
+        // If one part may have been accepted, the outcome is unknown, whatever happened to the others.
         guard let fault = faults.first(where: { $0.outcome == .unknown }) ?? faults.first else {
             guard answer.isSuccess else { return answer.plainAnswer }
             let messageID = parts.lazy.compactMap(\.messageID).first

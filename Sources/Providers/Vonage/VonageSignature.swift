@@ -24,7 +24,7 @@ struct VonageSignature: ReceiptSignature {
     /// The maximum size of a callback, far above Vonage's: a larger one is rejected before anything is computed.
     private static let longestCallback = 16 * 1024
 
-    /// True with the parameter `sig`: the SMS API signs its parameters, and the Messages API in a header.
+    /// True with the parameter `sig`, which signs the SMS API's parameters; the Messages API signs in a header.
     func isStated(in record: ReceiptRecord) -> Bool { record.parameters["sig"] != nil }
 
     func isValid(_ record: ReceiptRecord, _ secrets: [[UInt8]], _ attempts: inout SignatureAttempts) -> Bool {

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The requests of an attack, with numbers that are kept for fiction and addresses that are kept for documentation.
+/// The requests of an attack; its numbers are reserved for fiction, its addresses for documentation.
 package struct AttackPlan {
     package enum Kind: String, Sendable, CaseIterable {
         case prefix, range, ip, spread
@@ -21,7 +21,7 @@ package struct AttackPlan {
         "sign_in", "sign_up", "reauthentication", "account_link", "mfa_enrollment", "mfa_sign_in",
     ]
 
-    /// Some area codes of the US: in each, the numbers 555 0100 to 0199 belong to nobody.
+    /// Some US area codes: in each, the numbers 555 0100 to 0199 are never assigned.
     ///
     /// Without 202, of which some are the sandbox's test numbers: their faults would pause the providers.
     private static let areas = [
@@ -62,7 +62,7 @@ package struct AttackPlan {
             recipient: .init(phoneNumber: number),
             client: .init(ip: address)
         )
-        // It has texts only, which can always be encoded.
+        // The request has only texts, which can always be encoded.
         return (number, (try? JSONEncoder().encode(request)).map { Array($0) } ?? [])
     }
 

@@ -6,13 +6,13 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// Posts receipts to the addresses that clients named for their messages, in order and once each.
+/// Posts receipts to the callback addresses that clients gave with their messages, in order and once each.
 ///
-/// Receipts are signed if there is a secret, and beyond a backlog the oldest are dropped.
+/// Receipts are signed if there is a secret. Beyond a maximum backlog the oldest are dropped.
 final class CallbackPoster: Sendable {
     struct Counts: Sendable, Encodable {
         var posted = 0
-        /// Not answered with a 2xx within two seconds.
+        /// Callbacks not answered with a 2xx within two seconds.
         var failed = 0
     }
 
@@ -57,7 +57,7 @@ final class CallbackPoster: Sendable {
             request.headers.add(name: header.name, value: header.value)
         }
         request.body = .bytes(body)
-        // The address may be anything that a client wrote: what cannot be reached has failed.
+        // The address is whatever a client wrote, so an unreachable one counts as failed.
         guard let answer = try? await client.execute(request, timeout: .seconds(2)) else { return false }
         return (200...299).contains(answer.status.code)
     }

@@ -36,9 +36,9 @@ struct ControlRoutes: Sendable {
         let pushes: Int
         let streams: Int
         let smtpPort: Int
-        /// The fleet's note; absent without a fleet.
+        /// The fleet's note; absent if there is no fleet.
         let fleet: String?
-        /// The receipts posted to callbacks; absent where none are.
+        /// The receipts posted to callbacks; absent if none are.
         let callbacks: CallbackPoster.Counts?
     }
 

@@ -47,7 +47,7 @@ struct EventStream: Sendable {
         }
     }
 
-    /// The events since a cursor, which is moved past them.
+    /// The events since a cursor, and advances the cursor past them.
     private func events(behind cursor: inout Inbox.Cursor) async throws -> String {
         var text = ""
         let end = await inbox.end

@@ -41,7 +41,7 @@ package enum Fault: Sendable, Hashable {
     case reason(String)
     /// Messages above this number a second are rejected with the provider's rate-limit error.
     ///
-    /// Messages below it get the next fault that fits.
+    /// Messages below it get the next matching fault.
     case rate(perSecond: Int)
 
     /// The outcome's name in the record file.

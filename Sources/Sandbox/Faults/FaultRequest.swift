@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A fault in the JSON API.
+/// A fault as described in the JSON API.
 struct FaultRequest: Codable {
     struct Match: Codable {
         var to: String?

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// The scripted faults, of which the first that fits a message applies to it.
+/// The scripted faults; the first that matches a message applies to it.
 final class FaultScript: Sendable {
     private struct Entry {
         var rule: FaultRule
@@ -77,7 +77,7 @@ final class FaultScript: Sendable {
         state.withLock { $0.entries = [] }
     }
 
-    /// Takes the fault of a message, and counts it as used; a test recipient's applies where none was scripted.
+    /// Returns the fault of a message and counts it as used; a test recipient's own fault applies if none was scripted.
     func take(
         to recipient: String,
         from provider: SandboxProvider,
@@ -93,7 +93,7 @@ final class FaultScript: Sendable {
         }
     }
 
-    /// Takes the first rule and returns true, if it cuts any message's connection before its body is read.
+    /// Counts the first rule as used and returns true, if it cuts connections before the body of any message is read.
     func takeCutBeforeBody(from provider: SandboxProvider) -> Bool {
         state.withLock { state in
             state.forget(at: .now)

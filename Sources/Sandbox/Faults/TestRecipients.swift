@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recipients whose messages always have the same outcome, so that a test scripts no fault.
+/// Recipients whose messages always have the same outcome, so that a test need not script a fault.
 ///
-/// docs/sandbox.md lists them. The numbers are of the range that is kept for fiction, yet valid for a worker.
+/// docs/sandbox.md lists them. The numbers are from a range reserved for fiction, but valid for a worker.
 enum TestRecipients {
     private static let numbers = "+120255501"
 

@@ -4,7 +4,7 @@ import Formats
 import Hummingbird
 import Synchronization
 
-/// The place of the fleet, which may start later than the sandbox.
+/// Holds the fleet, which may start later than the sandbox.
 final class FleetSlot: Sendable {
     private let stored = Mutex<(any SandboxFleet)?>(nil)
 
@@ -15,7 +15,7 @@ final class FleetSlot: Sendable {
     }
 }
 
-/// The part of the JSON API that needs a fleet: requests, and checks of guesses.
+/// The part of the JSON API that needs a fleet: making requests and checking guesses.
 ///
 /// Only programs of this machine and the sandbox's own page may use it. A page of another origin is refused by its
 /// `Origin`; a form, which a browser may post without one, by its content type.
@@ -28,7 +28,7 @@ struct FleetRoutes: Sendable {
         router.post("/sandbox/checks") { request, _ in try await answer(request, check) }
     }
 
-    /// The answer in place of the wanted one.
+    /// An error answer.
     private struct Refusal: Error {
         let status: HTTPResponse.Status
         let reason: String

@@ -23,7 +23,7 @@ package enum FleetRecipient: Sendable, Hashable {
 
     /// Reads what a person typed; nil for text that cannot be a recipient.
     ///
-    /// The workers check the number or address: their answer is worth seeing.
+    /// Only the workers check the number or address, so that their answer is shown.
     init?(_ typed: String) {
         let text = typed.filter { !$0.isWhitespace }
         guard (3...320).contains(text.utf8.count) else { return nil }
@@ -62,7 +62,7 @@ package struct FleetVerdict: Sendable, Hashable, Encodable {
     }
 }
 
-/// The reason why the fleet could not do what the page asked for.
+/// The reason why the fleet could not do what the page requested.
 package struct FleetError: Error, Hashable {
     package let reason: String
 

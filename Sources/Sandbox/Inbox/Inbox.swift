@@ -49,7 +49,7 @@ actor Inbox {
     private var schedule: DeliverySchedule
     private(set) var cursor = Cursor(epoch: .random(in: 1 ... .max), revision: 0)
 
-    /// The maximum number of stored e-mails, as each can have a megabyte.
+    /// The maximum number of stored e-mails, since each may be as large as a megabyte.
     private static let emailCapacity = 500
 
     init(configuration: SandboxConfiguration, broadcast: Broadcast) {

@@ -11,7 +11,7 @@ package struct SandboxReceipt: Sendable, Hashable, Codable {
     package let at: String
     /// The URL to which the provider would post the parameters.
     package let statusCallback: String?
-    /// The parameters of the provider's callback; for nested objects, the names are joined by dots.
+    /// The parameters of the provider's callback; the names of nested members are joined by dots.
     package let parameters: [String: String]
 
     /// Creates the receipt for a message's new status.

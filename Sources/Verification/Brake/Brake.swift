@@ -2,28 +2,28 @@
 
 package import Formats
 
-/// The toll-fraud brake of one tenant: from readings of verifications to blocks.
+/// The toll-fraud brake of one tenant: turns readings of verifications into blocks of scopes.
 ///
-/// Narrow scopes are judged first, and the verifications that explain a trip count for no wider scope, nor for the same
-/// scope later.
+/// Narrow scopes are judged first. The verifications that caused a trip count neither for wider scopes nor for the same
+/// scope again.
 package struct Brake {
-    /// The time that evidence counts.
+    /// The time for which a verification counts as evidence.
     package static let window = Duration.seconds(3600)
 
     /// The time in which an attack adds more than an outage that is over: its backlog has requests of five minutes, so
     /// that they come at most twice as fast.
     private static let burst = Duration.seconds(300)
 
-    /// The most blocks of a tenant; beyond it only regions trip.
+    /// The maximum number of a tenant's blocks; beyond it only regions trip.
     package static let maximumBlocks = 20_000
 
-    /// The number of verifications in the last hour that the usual rate of a region stands for.
+    /// The weight of a region's usual rate in the estimate of its present rate, as a number of verifications.
     private static let weightOfUsual = 40.0
 
-    /// The rules for what happens from now on; blocks keep their ends.
+    /// The rules for future blocks; existing blocks keep their ends.
     package var rules: BrakeRules
 
-    /// True for a scope of a region that the policy does not judge; what it would explain stays with wider scopes.
+    /// True for a scope that the policy does not judge in a region; its verifications stay evidence for wider scopes.
     package var isOff: @Sendable (BrakeScope, String) -> Bool = { _, _ in false }
 
     private var evidence: [BrakeKey: Evidence] = [:]
@@ -32,11 +32,11 @@ package struct Brake {
     /// The values of `rows` in the order of their beginnings.
     private var order = RowQueue()
 
-    /// Those of `order` that have just begun.
+    /// The members of `order` that have just begun.
     private var recent = RowQueue()
     private var touched: Set<BrakeKey> = []
 
-    /// The time before which verifications are forgotten.
+    /// The time before which verifications are no longer stored.
     package private(set) var beginning = Timestamp(microseconds: .min)
 
     /// The time from which verifications have been read; earlier ones follow.
@@ -45,17 +45,17 @@ package struct Brake {
     /// By region, while one scope is judged.
     private var suspects: [BrakeKey: Suspects] = [:]
 
-    /// The verdicts of probes within the window: true where a scope was opened.
+    /// The verdicts of half-open scopes within the window: true if the scope was opened.
     private var verdicts: ArraySlice<(at: Timestamp, isOpen: Bool)> = []
 
-    /// Each scope that is blocked or half open, or was so within a day.
+    /// The scopes that are blocked or half open, or were within a day.
     package private(set) var blocks: [BrakeKey: BrakeBlock] = [:]
 
-    /// The regions that lack approvals without more traffic than usual, as of the last judgement: an outage, not an
+    /// The regions with too few approvals but no more traffic than usual, as of the last judgement: an outage, not an
     /// attack.
     package private(set) var low: [String: Shortfall] = [:]
 
-    /// Makes a brake that continues with the blocks of another one.
+    /// Makes a brake that continues with stored blocks.
     package init(rules: BrakeRules, blocks: some Sequence<BrakeBlock> = []) {
         self.rules = rules
         for block in blocks { self.blocks[block.key] = block }
@@ -64,10 +64,10 @@ package struct Brake {
     /// The number of verifications in the window.
     package var verifications: Int { rows.count }
 
-    /// The verifications in memory, and the keys, each of which counts for three.
+    /// The memory in use: the verifications, and three for each key.
     package var size: Int { rows.count + 3 * evidence.count }
 
-    /// Forgets the oldest verifications until the size is no larger: the window is shorter then.
+    /// Removes the oldest verifications until the size is within the limit, which shortens the window.
     package mutating func shrink(to size: Int) {
         while self.size > size, let row = order.first {
             beginning = max(beginning, row.beganAt)
@@ -75,20 +75,20 @@ package struct Brake {
         }
     }
 
-    /// Forgets every verification; blocks stay.
+    /// Removes every verification; blocks stay.
     package mutating func removeAll() {
         while order.first != nil { forgetFirst() }
         recent.removeAll()
     }
 
-    /// True if a block explains the verification, which then says nothing about people.
+    /// True if a block explains the verification: it then counts as part of the attack, not as evidence about people.
     package func isExplained(_ sample: ConversionSample) -> Bool {
         if let row = rows[sample.id] { return row.explainedBy != nil }
         guard !blocks.isEmpty, let beganAt = sample.id.version7Time else { return false }
         return sample.keys(where: isOff).contains { blocks[$0]?.explains(beganAt) == true }
     }
 
-    /// Takes a slice of verifications as they are at one of the ages, nil if they are younger than the first.
+    /// Adds verifications in their state at one of the ages; `age` is nil before the first one.
     package mutating func read(_ samples: [ConversionSample], age: Int?, by baseline: some ConversionBaseline) {
         for sample in samples { read(sample, age: age, isOldest: false, by: baseline) }
     }
@@ -155,13 +155,14 @@ package struct Brake {
         return row
     }
 
-    /// A verification of a scope in force is explained by it; in a half-open one it is a probe, too.
+    /// Excludes a verification from the evidence of its blocked scopes, and counts it as a probe of half-open ones.
     ///
-    /// So is one from before the end of a block: another reader's brake had it while the block was in force.
+    /// Also excludes one that began before the end of a block: an earlier reader excluded it while the block was in
+    /// force.
     private mutating func explain(_ row: Evidence.Row) {
         for scope in row.scopes where blocks[scope.key]?.explains(row.beganAt) == true {
             row.explain(by: scope.key.scope)
-            // Confirmed people are never stopped: they probe nothing.
+            // Confirmed people are never blocked, so they are no probes.
             if !row.isConfirmed { blocks[scope.key]?.count(probe: row.beganAt) }
         }
     }
@@ -175,7 +176,7 @@ package struct Brake {
         }
     }
 
-    /// Takes the time at which a worker refused a request because of a block.
+    /// Records the time at which a worker refused a request because of a block.
     package mutating func noteRefusal(by key: BrakeKey, at time: Timestamp) {
         blocks[key]?.noteRefusal(at: time)
     }
@@ -185,7 +186,7 @@ package struct Brake {
         blocks[key]?.lift(at: now)
     }
 
-    /// Judges the scopes with new evidence and moves blocks on; returns the blocks that have changed.
+    /// Judges the scopes with new evidence and makes the due transitions of blocks; returns the changed blocks.
     package mutating func judge(at now: Timestamp, by baseline: some ConversionBaseline) -> [BrakeBlock] {
         forget(at: now)
         low.removeAll(keepingCapacity: true)
@@ -224,7 +225,7 @@ package struct Brake {
         return changed
     }
 
-    /// The probes that a tenant lets through in a minute: fewer while nearly all of them fail.
+    /// The probes a minute for a tenant: fewer while nearly all of them fail.
     package var probesPerMinute: Int {
         let opened = verdicts.count { $0.isOpen }
         return BrakeSnapshot.probesPerMinute(opened: opened, failed: verdicts.count - opened)
@@ -265,7 +266,7 @@ package struct Brake {
         shortfall.exceeds(scope.threshold, sensitivity: rules.sensitivity)
     }
 
-    /// The evidence of a scope; nil if its region's volume excludes an attack.
+    /// The missing approvals of a scope; nil if its region's traffic excludes an attack.
     private mutating func shortfall(
         of found: Evidence,
         at now: Timestamp,
@@ -295,10 +296,11 @@ package struct Brake {
         }
     }
 
-    /// The rate of the region's other unconfirmed people in the window: in an outage all convert badly, and none trips.
+    /// The rate of the region's other unconfirmed people in the window: if approvals are low everywhere, it is an
+    /// outage, and no scope trips.
     ///
-    /// An attack by several ranges or prefixes at once would lower the rate that each is compared with; where the region
-    /// has more traffic than usual, those are left out.
+    /// An attack on several ranges or prefixes at once would lower the rate that each is compared with. So if the
+    /// region has more traffic than usual, these suspects are left out.
     private mutating func rateOfOthers(
         than found: Evidence,
         usual: ApprovalRate,
@@ -380,7 +382,7 @@ package struct Brake {
         row.leave()
         for scope in row.scopes {
             if scope.rows.first === row { scope.rows.removeFirst() }
-            // A younger verification may have begun the scope's evidence anew after a trip.
+            // A younger verification may have started new evidence for the scope after a trip.
             guard scope.rows.isEmpty, evidence[scope.key] === scope else { continue }
             evidence[scope.key] = nil
             touched.remove(scope.key)

@@ -10,16 +10,16 @@ package struct BrakeBlock: Sendable, Equatable {
         case ended
     }
 
-    /// The probes that a half-open scope lets through.
+    /// The number of probes that a half-open scope allows.
     package static let probes = 6
 
-    /// The approvals among them that end the block.
+    /// The number of approved probes that ends the block.
     package static let approvalsToEnd = 2
 
-    /// The least time between two probes of a scope.
+    /// The minimum time between two probes of a scope.
     package static let probeInterval = Duration.seconds(5)
 
-    /// The time of a round of probes.
+    /// The length of one round of probes.
     static let probeTime = Duration.seconds(90)
 
     package let key: BrakeKey
@@ -30,7 +30,7 @@ package struct BrakeBlock: Sendable, Equatable {
     /// The end of the block, or the time since which it is half open or ended.
     package private(set) var changesAt: Timestamp
 
-    /// The number of blocks, each within a day of the one before.
+    /// The number of consecutive blocks, each within a day of the one before.
     package private(set) var trips = 1
 
     /// The evidence of the last trip.
@@ -41,10 +41,10 @@ package struct BrakeBlock: Sendable, Equatable {
     /// The time of the last refused request.
     package private(set) var refusedAt: Timestamp
 
-    /// The time that the scope is blocked before it lets probes through.
+    /// The length of the block before it becomes half open.
     package private(set) var length: Duration
 
-    /// Makes a block in any state, as it was stored.
+    /// Makes a block from its stored state.
     package init(
         _ key: BrakeKey,
         region: String,
@@ -89,10 +89,10 @@ package struct BrakeBlock: Sendable, Equatable {
 
     package var isInForce: Bool { state != .ended }
 
-    /// True if the block explains a verification that began at a time: one of before the block's end.
+    /// True if the block explains a verification that began at this time, which is before the block's end.
     func explains(_ time: Timestamp) -> Bool { isInForce || time < changesAt }
 
-    /// True if the block's end is so long ago that a new one is short again.
+    /// True if the block ended so long ago that the next one is as short as a first one.
     func isForgotten(at now: Timestamp) -> Bool { state == .ended && now - changesAt > BrakeRules.memory }
 
     mutating func trip(_ shortfall: Shortfall, rules: BrakeRules, at now: Timestamp) {
@@ -123,7 +123,7 @@ package struct BrakeBlock: Sendable, Equatable {
 
     /// Makes the transition that is due; true if there was one.
     ///
-    /// A half-open scope without enough probes for a verdict ends when nobody was refused for as long as it was
+    /// A half-open scope with too few probes for a verdict ends if no request was refused for as long as it was
     /// blocked.
     mutating func advance(to now: Timestamp, rules: BrakeRules) -> Bool {
         switch state {

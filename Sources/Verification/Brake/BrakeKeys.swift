@@ -27,10 +27,11 @@ package struct BrakeKeys: Sendable, Equatable {
     }
 }
 
-/// The keyed hash of prefixes, ranges and addresses: 64 bits of SipHash-2-4 over the scope and the digits or the address.
+/// The keyed hash of prefixes, ranges and addresses: 64 bits of SipHash-2-4 over the scope and the digits or the
+/// address.
 ///
-/// Beside a masked number, which ends with the last four digits, a readable prefix would be the whole number. The key
-/// is derived from the active fingerprint key, so a new one makes all blocks unknown.
+/// A readable prefix beside a masked number, which shows the last four digits, would reveal the whole number. The key
+/// is derived from the active fingerprint key, so after a rotation no request matches the old blocks.
 package struct BrakeHash: Sendable, Redacted {
     private let key: (UInt64, UInt64)
 
@@ -61,12 +62,12 @@ package struct BrakeHash: Sendable, Redacted {
 
     fileprivate func prefix(_ prefixDigits: UInt64) -> Int64 { digits(prefixDigits, scope: 2) }
 
-    /// A range has two digits less than a prefix.
+    /// The hash of a range, which is two digits shorter than a prefix.
     fileprivate func range(_ prefixDigits: UInt64) -> Int64 { digits(prefixDigits / 100, scope: 3) }
 
-    /// The number less its last four digits, or three of a number with fewer than ten.
+    /// The number without its last four digits, or without three if it has fewer than ten.
     ///
-    /// As a number, since its first digit is not 0: other digits are another number.
+    /// An integer keeps all digits, since the first one is not 0.
     fileprivate static func prefixDigits(of number: PhoneNumber) -> UInt64 {
         let digits = number.e164.utf8.withContiguousStorageIfAvailable { bytes in
             var value: UInt64 = 0
@@ -77,7 +78,7 @@ package struct BrakeHash: Sendable, Redacted {
         return digits
     }
 
-    /// Digits are at most eleven, so the scope has the highest byte for itself.
+    /// The hash of at most eleven digits, which leave the highest byte for the scope.
     private func digits(_ digits: UInt64, scope: UInt64) -> Int64 {
         var hash = SipHash(key: key)
         hash.append(digits | scope << 56)

@@ -2,7 +2,7 @@
 
 package import Formats
 
-/// An operator's order to the toll-fraud brake, up to a time.
+/// An operator's order to the toll-fraud brake, in force until a time.
 package struct BrakeOverride: Sendable, Equatable {
     package enum Scope: String, Sendable, CaseIterable {
         /// One number: the key is the first 8 bytes of the recipient's fingerprint.
@@ -14,13 +14,14 @@ package struct BrakeOverride: Sendable, Equatable {
     }
 
     package enum Action: String, Sendable, CaseIterable {
-        /// Nothing stops a request of the scope.
+        /// No block stops a request of the scope.
         case allow
 
         /// The scope is blocked in every mode, and no probe opens it.
         case block
 
-        /// Blocks of the region and of its ranges only record, since new people come whose approvals nobody knows.
+        /// Blocks of the region and of its ranges only record, since a launch brings new people whose approvals cannot
+        /// be predicted.
         case launch
     }
 

@@ -7,29 +7,29 @@ package struct BrakePolicy: Sendable, Equatable {
     package enum Mode: String, Sendable, CaseIterable {
         case off
 
-        /// Sends, and logs what a block would refuse.
+        /// Sends the message, and logs that a block would have refused it.
         case record
         case enforce
     }
 
-    /// The mode of a scope that nothing else names.
+    /// The default mode of scopes.
     package var mode: Mode
     package var scopes: [BrakeScope: Mode]
 
-    /// The modes of regions, which replace those of all scopes.
+    /// The modes of regions, which override those of scopes.
     package var regions: [Region: Mode]
 
-    /// The least score of an app verification whose request a range or region does not stop.
+    /// The minimum score of an app verification with which a request passes blocks of ranges and regions.
     package var trustedScore: Double
 
-    /// The least number of approvals in a day for which blocks are enforced.
+    /// The minimum number of approvals in a day for which blocks are enforced.
     package var minimumApprovals: Int
     package var rules: BrakeRules
 
-    /// The networks of clients that are never stopped.
+    /// The networks whose clients are never blocked.
     package var allowedNetworks: [IPNetwork]
 
-    /// The first digits, after a `+`, of numbers that are never stopped.
+    /// The first digits, after a `+`, of numbers that are never blocked.
     package var allowedPrefixes: [String]
 
     package init(
@@ -66,9 +66,9 @@ package struct BrakePolicy: Sendable, Equatable {
         return allowedNetworks.contains { $0.contains(address) }
     }
 
-    /// True for a request whose app has been verified by the platform, so that it comes from a real device.
+    /// True for a request from an app that its platform has verified, so that it comes from a real device.
     ///
-    /// These methods decide yes or no: a verdict without a score is trusted.
+    /// A verdict without a score is trusted: its method only decides yes or no.
     package func trusts(_ shown: AppVerification?) -> Bool {
         guard let shown, shown.verdict == .pass, (shown.score ?? 1) >= trustedScore else { return false }
         switch shown.method {
@@ -78,34 +78,34 @@ package struct BrakePolicy: Sendable, Equatable {
     }
 }
 
-/// The numbers of the toll-fraud brake that an operator may change.
+/// The parameters of the toll-fraud brake that an operator may change.
 package struct BrakeRules: Sendable, Equatable {
-    /// Divides the evidence that a trip needs: 0.5…2.
+    /// The divisor of the evidence needed for a trip: 0.5…2.
     package var sensitivity = 1.0
 
-    /// The first block of a scope; each further one within a day is twice as long.
+    /// The length of a scope's first block; each further one within a day is twice as long.
     package var firstBlock = Duration.seconds(300)
     package var longestBlock = Duration.seconds(43200)
 
     package init() {}
 
-    /// The time without a block after which the next one is short again.
+    /// The time after a block's end from which the next block is as short as a first one.
     package static let memory = Duration.seconds(86400)
 
-    /// The length of a block after so many trips within `memory`, with this one.
+    /// The length of a block, given the number of trips within `memory`, including this one.
     func block(trips: Int) -> Duration {
         min(longestBlock, firstBlock * (1 << min(trips - 1, 20)))
     }
 }
 
-/// The approvals that are usual for a tenant, by the last 14 days.
+/// The tenant's usual approvals, from the last 14 days.
 package protocol ConversionBaseline: Sendable {
-    /// The rate of a region's confirmed or unconfirmed people.
+    /// The approval rate of a region's confirmed or unconfirmed people.
     func rate(region: String, isConfirmed: Bool) -> ApprovalRate
 
-    /// The speed of a region's approvals.
+    /// The curve of approvals over time in a region.
     func curve(region: String) -> ApprovalCurve
 
-    /// The usual number of verifications of a region in the hour up to a time.
+    /// The region's usual number of verifications in the hour before a time.
     func usualVolume(region: String, at time: Timestamp) -> Double
 }

@@ -2,15 +2,15 @@
 
 package import Formats
 
-/// The toll-fraud brake of a policy over past verifications: the reader's judge and the workers' verdicts, at the
-/// times of then.
+/// Replays past verifications through the brakes of a policy: the reader's judgements and the workers' decisions at the
+/// times of the past.
 ///
-/// A message that a block refuses is no evidence later, as if it had never been sent.
+/// A message that a replayed block refuses does not count as later evidence, as if it had never been sent.
 package struct BrakeReplay {
-    /// The time before the range that is played so that evidence and blocks are there at its beginning.
+    /// The time before the range that is replayed to build up evidence and blocks.
     package static let warmUp = Brake.window
 
-    /// The time between two rounds of the reader.
+    /// The interval between two rounds of the reader.
     private static let interval = Duration.seconds(2)
 
     /// The ages at which a verification is read, the youngest first.
@@ -29,20 +29,20 @@ package struct BrakeReplay {
     private var learnedTo: Timestamp?
     private var brakes = TenantBrakes()
 
-    /// The blocks that a worker would read, and the board that it made of the round before.
+    /// The blocks as a worker would read them, and its board from the round before.
     private var blocks: [BrakeTurn: TenantBlock] = [:]
     private var next: BrakeBoard?
     private var board = BrakeBoard.empty
 
-    /// The verifications that were sent, the oldest first, and how many of them are read at each age.
+    /// The sent verifications, oldest first, and the number of them read at each age.
     private var sent: [Arrival] = []
     private var positions = [Int](repeating: 0, count: BrakeReplay.ages.count)
     package private(set) var report = BrakeReplayReport()
 
     /// - Parameters:
-    ///   - policy: whose brakes are played.
-    ///   - hours: the stored counts up to the end of the range, from `ConversionHistory.span` before it on.
-    ///   - start: of the range; verifications are to be played from `warmUp` before it on.
+    ///   - policy: the policy whose brakes are replayed.
+    ///   - hours: the stored counts from `ConversionHistory.span` before the range to its end.
+    ///   - start: the start of the range; pass verifications from `warmUp` before it.
     package init(_ policy: Policy, hours: ConversionCounts, from start: Timestamp) {
         self.policy = policy
         self.hours = hours
@@ -51,7 +51,7 @@ package struct BrakeReplay {
         brakes.follow(policy, at: now)
     }
 
-    /// Plays all verifications that began up to a time, which is later than that of the call before.
+    /// Replays all verifications that began before `end`, which must increase from call to call.
     package mutating func play(_ samples: [String: [ConversionSample]], to end: Timestamp) {
         var arrivals = samples.flatMap { tenant, samples in
             samples.compactMap { sample in
@@ -70,11 +70,11 @@ package struct BrakeReplay {
             read()
             judge()
         }
-        // The caller's slices need not be whole rounds.
+        // The slices passed by the caller may end within a round.
         for arrival in rest { decide(arrival) }
     }
 
-    /// Takes the hours that were complete by now.
+    /// Learns from the hours that are complete by now.
     private mutating func learn() {
         let end = (now - (ApprovalCurve.ages.last ?? .zero)).hour
         guard learnedTo != end else { return }
@@ -124,7 +124,7 @@ package struct BrakeReplay {
         for index in positions.indices { positions[index] -= done }
     }
 
-    /// Judges, and gives workers the blocks of the round before.
+    /// Judges, and passes the blocks of the round before to the workers.
     private mutating func judge() {
         if let next {
             let turns = board.turns
@@ -142,7 +142,7 @@ package struct BrakeReplay {
         next = BrakeBoard(blocks: blocks.values.map { ($0.tenant, $0.block, $0.isAsleep) }, overrides: [])
     }
 
-    /// Frees the verifications, which refer to their scopes as those do to them.
+    /// Frees the verifications, which form reference cycles with their scopes.
     package mutating func removeAll() {
         brakes.removeAll()
     }
@@ -150,18 +150,18 @@ package struct BrakeReplay {
 
 /// The result of a replay.
 package struct BrakeReplayReport: Sendable, Equatable {
-    /// The most scopes of a tenant that are listed; others count in the sums.
+    /// The maximum number of a tenant's scopes that are listed; the others are only summed.
     package static let maximumKeys = Brake.maximumBlocks
 
-    /// Verifications, and the messages that left for them.
+    /// A number of verifications, with the messages sent for them.
     package struct Tally: Sendable, Equatable {
         package private(set) var verifications = 0
         package private(set) var messages = 0
 
-        /// The verifications whose code was typed in: honest people.
+        /// The verifications whose code was typed in, so of honest people.
         package private(set) var approved = 0
 
-        /// The price of the messages that have one.
+        /// The cost of the messages whose price is known.
         package private(set) var cost = Money.zero
 
         package init() {}
@@ -185,7 +185,7 @@ package struct BrakeReplayReport: Sendable, Equatable {
     package struct Block: Sendable, Equatable {
         package let from: Timestamp
 
-        /// The end: of blocking, or when its probes ended it.
+        /// The end of the block, by time or by its probes.
         package fileprivate(set) var until: Timestamp
         package let shortfall: Shortfall
     }
@@ -206,7 +206,7 @@ package struct BrakeReplayReport: Sendable, Equatable {
         package fileprivate(set) var probes = 0
         package fileprivate(set) var scopes: [BrakeKey: Scope] = [:]
 
-        /// True if there were too few approvals for a verdict when some scope was blocked: it only recorded.
+        /// True if the tenant had too few approvals for a verdict during some block, which then only recorded.
         package fileprivate(set) var wasAsleep = false
     }
 
@@ -245,7 +245,7 @@ package struct BrakeReplayReport: Sendable, Equatable {
         switch block.state {
         case .blocked:
             if changed.isAsleep { tenant.wasAsleep = true }
-            // A tenant that falls asleep or awakes has its blocks changed, too.
+            // A tenant whose approvals become too few, or enough again, has its blocks changed, too.
             if scope.blocks.last?.from != block.beganAt {
                 scope.blocks.append(Block(from: block.beganAt, until: block.changesAt, shortfall: block.shortfall))
             }
@@ -263,9 +263,9 @@ extension Array {
 }
 
 extension ConversionSample {
-    /// The verification as it was some time after its beginning: an approval of later was not there yet.
+    /// The verification as it was a given time after its beginning: without an approval that came later.
     ///
-    /// The time at which a provider rejected a message is not stored: it counts from the beginning on.
+    /// The time at which a provider rejected a message is not stored, so the rejection counts from the beginning.
     fileprivate func seen(after time: Duration) -> ConversionSample {
         guard outcome == .approved, let approvedAfter, approvedAfter > time else { return self }
         return ConversionSample(
@@ -284,7 +284,7 @@ extension ConversionSample {
 }
 
 extension BrakeSubject {
-    /// A past request, of which neither the number nor the address is stored: no list of the policy allows it.
+    /// A past request: neither its number nor its address is stored, so no list of the policy matches it.
     fileprivate init(_ sample: ConversionSample, tenant: String) {
         self.init(
             tenant: tenant,
@@ -304,7 +304,7 @@ extension BrakeSubject {
 }
 
 extension PriceTable {
-    /// The price of a message of one segment to a region, without those of prefixes; nil if the table has none.
+    /// The price of a one-segment message to a region, without prices of prefixes; nil if the table has none.
     fileprivate func estimate(_ provider: String, _ region: Region?) -> Money? {
         let own = prices.filter { $0.provider == provider && $0.prefix == nil }
         return (own.first { $0.region != nil && $0.region == region } ?? own.first { $0.region == nil })?.amount
@@ -312,7 +312,7 @@ extension PriceTable {
 }
 
 extension BrakePolicy {
-    /// The same with every scope that records enforced.
+    /// The policy with every recording scope enforced.
     package var enforced: BrakePolicy {
         func enforced(_ mode: Mode) -> Mode { mode == .record ? .enforce : mode }
         var policy = self

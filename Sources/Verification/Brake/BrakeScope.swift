@@ -2,30 +2,30 @@
 
 import Formats
 
-/// The set of verifications that the toll-fraud brake judges together, from the narrowest to the widest.
+/// The kinds of sets of verifications that the brake judges together, from the narrowest to the widest.
 ///
-/// A scope that trips takes its verifications out of every wider one, so that one prefix cannot close a country.
+/// The verifications of a tripped scope do not count for wider ones, so one prefix cannot block a country.
 package enum BrakeScope: Sendable, Hashable, CaseIterable, Comparable {
     /// An IPv4 address, or the first 64 bits of an IPv6 address.
     case ip
 
-    /// Numbers that differ in the last four digits.
+    /// Numbers that differ only in the last four digits.
     case prefix
 
-    /// Numbers that differ in the last six digits: a carrier's block.
+    /// Numbers that differ only in the last six digits: a carrier's block.
     case range
 
     case region
 
-    /// The evidence that trips a scope.
+    /// The evidence needed for a trip.
     package struct Threshold: Sendable, Equatable {
-        /// The least surprise, in nats: a chance of e^-need that so few approve by accident.
+        /// The minimum surprise, in nats: the chance that so few approve by accident is at most e^-need.
         package let need: Double
 
-        /// The least number of expected approvals.
+        /// The minimum number of expected approvals.
         package let minimum: Double
 
-        /// Expected approvals divided by observed ones, at least.
+        /// The minimum ratio of expected approvals to observed ones.
         package let ratio: Double
     }
 
@@ -62,7 +62,7 @@ package enum BrakeScope: Sendable, Hashable, CaseIterable, Comparable {
 package struct BrakeKey: Sendable, Hashable {
     package let scope: BrakeScope
 
-    /// The keyed digest of digits or address; of a region, the bytes of its name.
+    /// The keyed digest of the digits or the address; for a region, the bytes of its name.
     package let value: Int64
 
     package init(_ scope: BrakeScope, _ value: Int64) {

@@ -2,13 +2,13 @@
 
 package import Formats
 
-/// The scopes of one tenant that are blocked or half open, and its operators' orders.
+/// The blocked and half-open scopes of one tenant, and its operators' orders.
 package struct BrakeSnapshot: Sendable, Equatable {
     private struct Block: Sendable, Equatable {
         let state: BrakeBlock.State
         let changesAt: Timestamp
 
-        /// True while the tenant approves too little for a verdict: the block only records.
+        /// True while the tenant has too few approvals for a verdict: the block then only records.
         let isAsleep: Bool
     }
 
@@ -33,7 +33,7 @@ package struct BrakeSnapshot: Sendable, Equatable {
         let isOpen: Bool
     }
 
-    /// The verdicts of probes, by the blocks that ended or tripped again.
+    /// The verdicts of probes, from the blocks that ended or tripped again.
     private let verdicts: [ProbeVerdict]
 
     package init(_ blocks: [(block: BrakeBlock, isAsleep: Bool)], overrides: [BrakeOverride] = []) {
@@ -70,10 +70,10 @@ package struct BrakeSnapshot: Sendable, Equatable {
         return Self.probesPerMinute(opened: opened, failed: failed)
     }
 
-    /// The probes that a tenant lets through in a minute: fewer while nearly all of the last hour's scopes stay shut.
+    /// The probes a minute for a tenant: fewer while probes keep failing in nearly all scopes of the last hour.
     static func probesPerMinute(opened: Int, failed: Int) -> Int { failed > 4 + 2 * opened ? 2 : 10 }
 
-    /// The brake's decision on a request: of the scopes that hold it, the narrowest that refuses decides.
+    /// The brake's decision on a request: the narrowest scope that refuses it decides.
     package func verdict(
         on subject: BrakeSubject,
         under policy: BrakePolicy,
@@ -165,7 +165,7 @@ package struct BrakeSnapshot: Sendable, Equatable {
     }
 }
 
-/// The blocks and the operators' orders of all tenants, as a worker knows them.
+/// The blocks and the operators' orders of all tenants, as last read by a worker.
 package struct BrakeBoard: Sendable, Equatable {
     package static let empty = BrakeBoard(blocks: [], overrides: [])
 
@@ -177,7 +177,7 @@ package struct BrakeBoard: Sendable, Equatable {
     /// The age of the youngest verification that the fleet's reader has judged; nil if unknown.
     package var readerLag: Duration?
 
-    /// Takes blocks of all states: those that ended within the last hour show how probes fare.
+    /// Makes a board from blocks in all states: those that ended within the last hour show the success of probes.
     package init(blocks: [(tenant: String, block: BrakeBlock, isAsleep: Bool)], overrides: [BrakeOverride]) {
         let blocksByTenant = Dictionary(grouping: blocks, by: \.tenant)
         let overridesByTenant = Dictionary(grouping: overrides, by: \.tenant)

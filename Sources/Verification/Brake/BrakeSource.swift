@@ -3,7 +3,7 @@
 package import Formats
 import Synchronization
 
-/// Requests of one scope that a block stopped, refused or only recorded.
+/// The requests of one scope that a block refused or recorded.
 package struct BrakeRefusal: Sendable, Equatable {
     package let tenant: String
     package let key: BrakeKey
@@ -22,7 +22,7 @@ package struct BrakeRefusal: Sendable, Equatable {
 
 /// The results of the toll-fraud brake in one batch of decisions.
 package struct BrakeEffects: Sendable, Equatable {
-    /// A request that is sent although a block would have refused it.
+    /// A request that was sent although a recording block would have refused it.
     package struct Recorded: Sendable, Equatable {
         package let request: RequestKey
         package let key: BrakeKey
@@ -46,7 +46,7 @@ package struct BrakeEffects: Sendable, Equatable {
         }
     }
 
-    /// The stopped requests, those that are only recorded included.
+    /// The requests stopped by blocks, including those only recorded.
     package var stopped: [BrakeRefusal] = []
     package var recorded: [Recorded] = []
     package var probes: [Probe] = []
@@ -58,7 +58,7 @@ package struct BrakeEffects: Sendable, Equatable {
     package var refused: Int { stopped.count - recorded.count }
 }
 
-/// The board in force, with what this worker has done by it.
+/// The board in force, and the requests that this worker stopped by it.
 package final class BrakeSource: Sendable {
     private struct State {
         var board = BrakeBoard.empty
@@ -67,7 +67,7 @@ package final class BrakeSource: Sendable {
         /// The time at which the youngest judged verification began.
         var judgedTo: ContinuousClock.Instant?
 
-        /// The orders that have overruled a block of the board.
+        /// The orders that have overruled a block of this board.
         var overruled: Set<BrakeEffects.Overruled> = []
     }
 
@@ -81,9 +81,9 @@ package final class BrakeSource: Sendable {
         return board
     }
 
-    /// Replaces blocks and orders; the turns of probes stay.
+    /// Replaces blocks and orders, and keeps the counts of probes.
     ///
-    /// A block that is over may be overruled anew when it comes again.
+    /// An order that overrules a block is logged again if the block returns after its end.
     package func replace(with board: BrakeBoard) {
         state.withLock { state in
             let turns = state.board.turns
@@ -93,7 +93,7 @@ package final class BrakeSource: Sendable {
         }
     }
 
-    /// Takes the age of the youngest verification that the fleet's reader has judged.
+    /// Sets the age of the youngest verification that the fleet's reader has judged.
     package func setReaderLag(_ lag: Duration?) {
         state.withLock { $0.judgedTo = lag.map { .now - $0 } }
     }
@@ -101,12 +101,12 @@ package final class BrakeSource: Sendable {
     /// The age of the youngest judged verification, which grows until the reader's next round; nil if unknown.
     package var readerLag: Duration? { state.withLock(\.judgedTo).map { .now - $0 } }
 
-    /// Sets the worker's part of the partitions, which is its part of the probes.
+    /// Sets the worker's share of the partitions, which is its share of the probes.
     package func setShare(_ share: Double) {
         state.withLock { $0.board.turns.setShare(share) }
     }
 
-    /// Takes the effects of a batch that is committed.
+    /// Applies the effects of a committed batch.
     package func note(_ effects: BrakeEffects) {
         if effects.isEmpty { return }
         note(effects.stopped)
@@ -121,7 +121,7 @@ package final class BrakeSource: Sendable {
         return state.withLock { state in overruled.filter { state.overruled.insert($0).inserted } }
     }
 
-    /// Adds stopped requests to those that have not been written yet.
+    /// Adds stopped requests to those that are not written yet.
     package func note(_ refusals: [BrakeRefusal]) {
         state.withLock { state in
             for refusal in refusals {
@@ -137,7 +137,7 @@ package final class BrakeSource: Sendable {
         }
     }
 
-    /// The stopped requests since the last call, summed by scope.
+    /// Returns and removes the stopped requests, summed by scope.
     package func takeRefusals() -> [BrakeRefusal] {
         state.withLock { state in
             defer { state.refusals = [:] }

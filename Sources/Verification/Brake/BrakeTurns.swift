@@ -2,10 +2,10 @@
 
 package import Formats
 
-/// The probes of half-open scopes that one worker lets through: a part of the fleet's, by its part of the partitions.
+/// The probes that one worker lets through half-open scopes: its share of the fleet's, by its share of the partitions.
 ///
-/// Workers do not agree on each probe, which would need a row that all of them write. Each lets one through at once, so
-/// a fleet may let through one more per worker.
+/// Workers do not coordinate single probes, which would need a row that all of them write. Each allows its first probe
+/// at once, so a fleet may allow one more per worker.
 package struct BrakeTurns: Sendable, Equatable {
     private struct Round: Sendable, Equatable {
         var beganAt: Timestamp
@@ -15,7 +15,7 @@ package struct BrakeTurns: Sendable, Equatable {
 
     private static let mostScopes = 10_000
 
-    /// The worker's part of the topic's partitions, above 0 and at most 1.
+    /// The worker's share of the topic's partitions, above 0 and at most 1.
     package private(set) var share = 1.0
     private var rounds: [BrakeTurn: Round] = [:]
     private var minutes: [String: [Timestamp]] = [:]
@@ -24,7 +24,7 @@ package struct BrakeTurns: Sendable, Equatable {
 
     package mutating func setShare(_ share: Double) { self.share = min(1, max(0.001, share)) }
 
-    /// True if one more request of a half-open scope may pass, where the fleet lets so many a minute through.
+    /// True if one more request may pass a half-open scope, for a fleet that allows `perMinute` of them.
     func isFree(_ turn: BrakeTurn, perMinute: Int, at now: Timestamp) -> Bool {
         let minute = minutes[turn.tenant, default: []].count { $0 > now - .seconds(60) }
         guard minute < part(of: perMinute) else { return false }

@@ -2,13 +2,13 @@
 
 package import Formats
 
-/// A request as the toll-fraud brake judges it.
+/// The facts of a request that the brake judges.
 package struct BrakeSubject: Sendable {
     package let tenant: String
     package let keys: BrakeKeys
     package let region: Region
 
-    /// Nil of a past request.
+    /// Nil for a past request.
     package let number: PhoneNumber?
     let address: IPAddress?
 
@@ -18,7 +18,7 @@ package struct BrakeSubject: Sendable {
     /// True if the request's app is verified well enough to pass blocks of ranges and regions.
     let isTrusted: Bool
 
-    /// True if the request sends the code of a live verification again.
+    /// True if the request repeats the code of a live verification.
     let isResend: Bool
 
     package init(
@@ -41,7 +41,7 @@ package struct BrakeSubject: Sendable {
         self.isResend = isResend
     }
 
-    /// The key of one number among the operators' orders.
+    /// The key under which operators' orders store one number.
     package static func recipientKey(_ fingerprint: [UInt8]) -> Int64 {
         Int64(bitPattern: fingerprint.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
@@ -74,12 +74,12 @@ extension BrakeSubject {
 
 /// The effect of one scope's block on a request.
 package enum BrakeEffect: Sendable, Equatable {
-    /// The reason why no block of the scope stops a request.
+    /// The reason why blocks of a scope do not apply to a request.
     package enum Exemption: Sendable, Equatable {
         case confirmed
         case allowed
 
-        /// An operator's order.
+        /// An operator's order allows it.
         case ordered
         case trusted
         case resend
@@ -99,7 +99,7 @@ package enum BrakeEffect: Sendable, Equatable {
     case off
     case exempt(Exemption)
 
-    /// The request passes a half-open scope, so that its approval may end the block.
+    /// The request passes a half-open scope as a probe: its approval may end the block.
     case probe
     case recorded(RecordingReason)
     case refused(until: Timestamp)
@@ -114,13 +114,13 @@ package struct BrakeVerdict: Sendable, Equatable {
 
     package var refusal: Stop?
 
-    /// The narrowest scope that would refuse if it were enforced.
+    /// The narrowest scope that would refuse the request if it were enforced.
     package var recorded: BrakeKey?
 
     /// The half-open scopes that the request passes.
     package var probes: [BrakeKey] = []
 
-    /// The narrowest scope that would refuse without an operator's order.
+    /// The narrowest scope that would refuse the request without an operator's order.
     package var overruled: Overruled?
 
     package struct Overruled: Sendable, Equatable {

@@ -2,14 +2,15 @@
 
 package import Formats
 
-/// Matured verifications by the hour in which they began: what is usual for a tenant.
+/// Verifications whose outcome is final, counted by the hour in which they began: the basis of a tenant's usual
+/// numbers.
 package struct ConversionCounts: Sendable, Equatable {
     package struct Group: Sendable, Hashable {
         package let hour: Timestamp
         package let tenant: String
         package let region: String
 
-        /// Empty if unknown, or of all providers together.
+        /// Empty if the provider is unknown, or for the sum of all providers.
         package let provider: String
         package let isConfirmed: Bool
 
@@ -61,7 +62,7 @@ package struct ConversionCounts: Sendable, Equatable {
 
     package var isEmpty: Bool { groups.isEmpty }
 
-    /// Counts a verification at the last age; one whose message has not left says nothing.
+    /// Counts a verification at the last age; one whose message was never sent is ignored.
     package mutating func add(_ sample: ConversionSample, of tenant: String) {
         guard let beganAt = sample.id.version7Time else { return }
         func group(_ provider: String) -> Group {

@@ -2,9 +2,9 @@
 
 package import Formats
 
-/// The approvals that are usual for one tenant, by its counts of the last 14 days.
+/// A tenant's usual approvals, from its counts of the last 14 days.
 package struct ConversionHistory: ConversionBaseline, Equatable {
-    /// The time that rates and volumes look back.
+    /// The period from which rates and volumes are computed.
     package static let span = Duration.seconds(14 * 86_400)
 
     private static let day = Duration.seconds(86_400)
@@ -19,14 +19,14 @@ package struct ConversionHistory: ConversionBaseline, Equatable {
     private var curves: [String: ApprovalCurve] = [:]
     private var tenantCurve = ApprovalCurve.usual
 
-    /// By region, for each hour of the day in UTC.
+    /// The usual volumes by region, for each hour of the day in UTC.
     private var volumes: [String: [Double]] = [:]
 
     /// The sums of the last day, over the regions that are judged.
     package private(set) var verificationsOfDay = 0
     package private(set) var approvalsOfDay = 0
 
-    /// The history of a tenant that is new.
+    /// The history of a new tenant.
     package init() {}
 
     /// - Parameters:
@@ -68,9 +68,9 @@ package struct ConversionHistory: ConversionBaseline, Equatable {
         ApprovalCurve(counts: count.within + [count.approved])
     }
 
-    /// The median of each hour of the day over the days since the tenant's first hour.
+    /// The median of each hour of the day, over the days since the tenant's first hour.
     ///
-    /// An attack that nothing stopped raises a mean for two weeks, and a median hardly.
+    /// An attack that no block stopped would raise a mean for two weeks, but hardly changes a median.
     private static func volumes(_ counts: ConversionCounts, before end: Timestamp) -> [String: [Double]] {
         let counted = counts.groups.filter { $0.key.hour < end && $0.key.hour >= end - span }
         guard let first = counted.keys.map(\.hour).min() else { return [:] }
@@ -95,7 +95,7 @@ package struct ConversionHistory: ConversionBaseline, Equatable {
         return Double(sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
     }
 
-    /// True if the tenant approves too little for a verdict: its codes are perhaps checked elsewhere.
+    /// True if the tenant has too few approvals for a verdict: perhaps its codes are checked by another system.
     package func isAsleep(below minimumApprovals: Int) -> Bool {
         approvalsOfDay < minimumApprovals || approvalsOfDay * 10 < verificationsOfDay
     }

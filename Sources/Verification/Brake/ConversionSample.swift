@@ -2,20 +2,20 @@
 
 package import Formats
 
-/// A verification as the conversion reader sees it at one reading.
+/// A verification in the state of one reading by the conversion reader.
 package struct ConversionSample: Sendable, Equatable {
     package enum Outcome: Sendable, Equatable {
         /// Not approved yet, or never.
         case open
         case approved
 
-        /// No message has left: nothing can be approved.
+        /// No message was sent, so nothing can be approved.
         case unsent
 
-        /// No message has left yet: a later reading tells.
+        /// No message is sent yet: a later reading decides.
         case waiting
 
-        /// The provider called it fraud: it counts as mature and not approved.
+        /// The provider reported fraud: it counts as final and not approved.
         case fraud
     }
 
@@ -27,7 +27,7 @@ package struct ConversionSample: Sendable, Equatable {
     package let isConfirmed: Bool
     package let outcome: Outcome
 
-    /// The provider that took the newest message; nil if none has.
+    /// The provider that accepted the newest message; nil if none did.
     package let provider: String?
 
     /// The provider that took the first message; nil if none has.
@@ -68,7 +68,7 @@ package struct ConversionSample: Sendable, Equatable {
     /// True if the first message's code was approved, and no second message was needed for it.
     var isFirstApproved: Bool { outcome == .approved && sends == 1 }
 
-    /// The keys of the scopes that judge the verification; confirmed people are judged by region alone.
+    /// The scopes that judge the verification; confirmed people are judged by region alone.
     ///
     /// An IP address may ask for numbers of many regions: those where addresses are off say nothing of it.
     func keys(where isOff: (BrakeScope, String) -> Bool) -> [BrakeKey] {

@@ -3,12 +3,12 @@
 import Formats
 import Glibc
 
-/// The sums of one scope over the verifications of the last hour that no narrower trip explains.
+/// The sums of one scope over the last hour's verifications, except those explained by a narrower scope's trip.
 final class Evidence {
     let key: BrakeKey
     let region: String
 
-    /// The sum of the curve's parts: confirmed verifications, then others.
+    /// The expected part of approvals so far, summed over confirmed verifications; `weight` sums the others.
     var confirmedWeight = 0.0
     var weight = 0.0
     var confirmedApproved = 0
@@ -21,10 +21,10 @@ final class Evidence {
     /// The verifications of the window that have not tripped this scope, in the order of their beginnings.
     var rows = RowQueue()
 
-    /// Of a region: its ranges and prefixes in the window.
+    /// For a region: its ranges and prefixes in the window.
     var narrow: Set<BrakeKey> = []
 
-    /// Of a prefix: its range.
+    /// For a prefix: its range.
     var range: BrakeKey?
 
     init(_ key: BrakeKey, region: String) {
@@ -32,7 +32,7 @@ final class Evidence {
         self.region = region
     }
 
-    /// True if half the least evidence of a trip is there, with too few approvals.
+    /// True if the scope has at least half of the evidence for a trip, and too few approvals.
     func isSuspect(at rate: Double) -> Bool {
         let threshold = key.scope.threshold
         return rate * weight >= threshold.minimum / 2 && Double(approved) < rate * weight / threshold.ratio
@@ -67,7 +67,7 @@ final class Evidence {
         var isUnsent = false
         private var isRecent: Bool
 
-        /// The narrowest scope whose trip explains the row: it counts for narrower scopes only.
+        /// The narrowest scope whose trip explains the row, which then counts only for narrower scopes.
         var explainedBy: BrakeScope?
 
         init(_ id: UUIDValue, beganAt: Timestamp, isConfirmed: Bool, scopes: [Evidence], isOldest: Bool) {
@@ -85,7 +85,7 @@ final class Evidence {
 
         private func counts(for scope: BrakeScope) -> Bool { explainedBy.map { scope < $0 } ?? true }
 
-        /// Takes a later reading; false if it is the same.
+        /// Applies a later reading; false if nothing changed.
         func set(weight new: Double, isApproved approved: Bool) -> Bool {
             let change = new - weight
             let approvals = (approved ? 1 : 0) - (isApproved ? 1 : 0)
@@ -97,7 +97,7 @@ final class Evidence {
             return true
         }
 
-        /// Takes the row out of a scope that has tripped and out of every wider one.
+        /// Removes the row from a tripped scope and from every wider one.
         func explain(by tripped: BrakeScope) {
             if let explainedBy, explainedBy <= tripped { return }
             becomeOlder()
@@ -114,7 +114,7 @@ final class Evidence {
             isRecent = false
         }
 
-        /// Takes the row out of every scope.
+        /// Removes the row from every scope.
         func leave() { explain(by: .ip) }
     }
 }
@@ -132,7 +132,7 @@ struct Suspects {
     var approved = 0
 }
 
-/// The difference between the approvals that a scope should have by now and those that it has.
+/// The approvals expected by now in a scope, and those observed.
 package struct Shortfall: Sendable, Equatable {
     package let expected: Double
     package let observed: Int
@@ -164,8 +164,7 @@ package struct Shortfall: Sendable, Equatable {
     }
 }
 
-/// The speed of approvals: of the people who approve at all, the part that has done so by each age at which rows are
-/// read.
+/// The curve of approvals over time: the part of all approvals that has arrived at each age of reading.
 package struct ApprovalCurve: Sendable, Equatable {
     /// The age of a verification at which its row is read first.
     package static let firstReading = Duration.seconds(3)
@@ -173,22 +172,22 @@ package struct ApprovalCurve: Sendable, Equatable {
     /// The ages at which it is read again.
     package static let ages: [Duration] = [15, 30, 60, 120, 240, 600].map { .seconds($0) }
 
-    /// The least number of approvals that make a curve.
+    /// The minimum number of approvals that define a curve.
     package static let minimumApprovals = 200
 
-    /// 8 s, then a log-normal time with a median of 22 s and a sigma of 0.95.
+    /// The approvals of a log-normal distribution that starts at 8 s, with a median of 22 s and a sigma of 0.95.
     package static let usual = ApprovalCurve(parts: [0.1140, 0.5, 0.8174, 0.9567, 0.9934, 0.9997])
 
-    /// By the index of an age, each 0…1.
+    /// The parts by the index of the age, each 0…1.
     package let parts: [Double]
 
     private init(parts: [Double]) {
         self.parts = parts
     }
 
-    /// A curve from the approvals of a day, by how many were there at each age; nil from too few.
+    /// The curve of a day's approvals, from their numbers at each age; nil if there are too few.
     ///
-    /// - Parameter counts: approvals up to each age of `ages`, and last all of them.
+    /// - Parameter counts: the approvals up to each of `ages`, then all approvals.
     package init?(counts: [Int]) {
         guard counts.count == Self.ages.count + 1, let all = counts.last, all >= Self.minimumApprovals else {
             return nil
@@ -197,12 +196,12 @@ package struct ApprovalCurve: Sendable, Equatable {
     }
 }
 
-/// The part of verifications that people approve, shrunk towards a wider group's rate while there are few.
+/// The part of verifications that are approved, shrunk towards a wider group's rate while there are few.
 package struct ApprovalRate: Sendable, Equatable {
-    /// The number of verifications that the wider group's rate stands for.
+    /// The weight of the wider group's rate, as a number of verifications.
     package static let weight = 20.0
 
-    /// The rate where nothing is known: conversion by SMS is about 65 % in the field.
+    /// The rate when nothing is known: in the field, about 65 % of SMS codes are typed in.
     package static let unknown = ApprovalRate(value: 0.65)
 
     package let value: Double
@@ -212,10 +211,10 @@ package struct ApprovalRate: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - approved: of these verifications.
-    ///   - verifications: matured ones, or their expected part.
+    ///   - approved: the approved ones of `verifications`.
+    ///   - verifications: those whose outcome is final, or the expected part of younger ones.
     ///   - parent: the wider group's rate.
-    ///   - weight: the number of verifications that it stands for.
+    ///   - weight: the weight of the wider group's rate, as a number of verifications.
     package init(
         approved: Double,
         of verifications: Double,

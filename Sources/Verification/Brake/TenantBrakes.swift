@@ -2,16 +2,16 @@
 
 package import Formats
 
-/// The brakes of all tenants, with what is usual for each, as the fleet's reader feeds them.
+/// The brakes of all tenants with their histories, fed by the fleet's reader.
 package struct TenantBrakes {
-    /// The limit of the sizes of all tenants' brakes: about 110 MB, whatever their keys.
+    /// The maximum size of all brakes together: about 110 MB, whatever their keys.
     package static let maximumSize = 400_000
 
     /// The result of one judgement.
     package struct Judgement {
         package var changed: [TenantBlock] = []
 
-        /// The regions that lack approvals without more traffic than usual.
+        /// The regions with too few approvals but no more traffic than usual.
         package var low: [LowRegion] = []
     }
 
@@ -33,7 +33,7 @@ package struct TenantBrakes {
     /// True until what is usual has been learned by the policies in force: nothing may be judged without it.
     package private(set) var needsHistory = true
 
-    /// The verifications that have come to the last age and are not stored yet.
+    /// The verifications that have reached the last age and are not stored yet.
     package private(set) var counts = ConversionCounts()
 
     /// The time from which verifications have been read.
@@ -55,9 +55,9 @@ package struct TenantBrakes {
 
     package var size: Int { brakes.values.reduce(0) { $0 + $1.size } }
 
-    /// Takes over changed rules, and returns the blocks that end because their tenant has no brake any more.
+    /// Applies changed rules, and returns the blocks that end because their tenant no longer has a brake.
     ///
-    /// A tenant without a brake keeps no verifications.
+    /// A tenant without a brake stores no verifications.
     @discardableResult
     package mutating func follow(_ policy: Policy, at now: Timestamp) -> [TenantBlock] {
         let before = policies
@@ -82,7 +82,7 @@ package struct TenantBrakes {
         return lifted
     }
 
-    /// Frees the verifications, which refer to their scopes as those do to them.
+    /// Frees the verifications, which form reference cycles with their scopes.
     package mutating func removeAll() {
         for tenant in Array(brakes.keys) { brakes[tenant]?.removeAll() }
     }
@@ -95,7 +95,7 @@ package struct TenantBrakes {
         needsHistory = false
     }
 
-    /// Takes verifications at an age; at the last one, those that began from `start` on are counted.
+    /// Adds verifications at an age; at the last one, those that began at `start` or later are counted.
     package mutating func read(_ samples: [String: [ConversionSample]], age: Int?, countedFrom start: Timestamp) {
         for (tenant, samples) in samples where isRead(tenant) {
             let history = history(of: tenant)
@@ -134,7 +134,7 @@ package struct TenantBrakes {
         }
     }
 
-    /// Takes memory from the tenant that has most of it, so that an attack on one shortens no other's window.
+    /// Frees memory of the tenant that uses most, so that an attack on it does not shorten other tenants' windows.
     private mutating func shrink() {
         var excess = size - maximumSize
         while excess > 0, let largest = brakes.mapValues(\.size).max(by: { $0.value < $1.value }) {
@@ -147,15 +147,14 @@ package struct TenantBrakes {
         counts = ConversionCounts()
     }
 
-    /// Takes the time at which a block stopped a request.
+    /// Records the time at which a block stopped a request.
     package mutating func noteRefusal(by turn: BrakeTurn, at time: Timestamp) {
         brakes[turn.tenant]?.noteRefusal(by: turn.key, at: time)
     }
 
-    /// Takes the stored state of the scopes that are in force here, and returns the blocks that have been lifted: those
-    /// that are missing.
+    /// Applies the stored state of the blocks, and returns those that an operator has lifted: they are missing from it.
     ///
-    /// `ignored` has the scopes whose newest state is not stored yet.
+    /// Scopes in `ignored` are skipped, since their newest state is not stored yet.
     package mutating func follow(
         _ stored: [BrakeTurn: Timestamp?],
         except ignored: Set<BrakeTurn>,
@@ -176,7 +175,7 @@ package struct TenantBrakes {
         return lifted
     }
 
-    /// Judges each tenant's scopes; a tenant that has fallen asleep or awoken has all its blocks changed.
+    /// Judges each tenant's scopes; when a tenant's approvals become too few, or enough again, all its blocks change.
     package mutating func judge(at now: Timestamp) -> Judgement {
         var judgement = Judgement()
         for (tenant, policy) in policies {
@@ -210,12 +209,12 @@ package struct TenantBrakes {
         brakes[tenant]?.isExplained(sample) ?? false
     }
 
-    /// The approvals of a tenant's last day.
+    /// The number of a tenant's approvals in the last day.
     package func approvalsOfDay(of tenant: String) -> Int { histories[tenant]?.approvalsOfDay ?? 0 }
 }
 
 extension BrakePolicy {
-    /// True if no scope is judged anywhere.
+    /// True if the policy judges no scope of any tenant.
     var isOff: Bool {
         let modes = BrakeScope.allCases.map { scopes[$0] ?? mode } + Array(regions.values)
         return modes.allSatisfy { $0 == .off }

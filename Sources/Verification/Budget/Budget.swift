@@ -10,7 +10,7 @@ package struct Budget: Sendable, Equatable {
     }
 
     package enum Mode: String, Sendable, CaseIterable {
-        /// Sends, and logs what an exhausted budget would refuse.
+        /// Sends the message, and logs that the exhausted budget would have refused it.
         case record
         case enforce
     }
@@ -33,7 +33,7 @@ package struct Budget: Sendable, Equatable {
     /// The percentages at which a warning is logged.
     package var warnAt: [Int]
 
-    /// The percentage that is kept for people whose number is confirmed.
+    /// The percentage reserved for people whose number is confirmed.
     package var reserve: Int
     package var mode: Mode
 
@@ -67,7 +67,7 @@ package struct Budget: Sendable, Equatable {
         pays(for: request.purpose, by: request.channel, to: region)
     }
 
-    /// True if it pays for a message of a purpose by a channel to a region; unknown ones are none of its lists.
+    /// True if the budget pays for this purpose, channel and region; unknown ones are in none of its lists.
     package func pays(for purpose: Purpose?, by channel: Channel, to region: Region?) -> Bool {
         (regions.map { regions in region?.isNamed(in: regions) ?? false } ?? true)
             && (channels?.contains(channel) ?? true)
@@ -92,7 +92,7 @@ package struct BudgetKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// The most that a request's message can cost, and the budgets that pay for it.
+/// The maximum cost of a request's message, and the budgets that pay for it.
 package struct BudgetCharge: Sendable, Equatable {
     package let tenant: String
     package let budgets: [Budget]
@@ -110,7 +110,7 @@ package struct BudgetCharge: Sendable, Equatable {
         self.isConfirmed = isConfirmed
     }
 
-    /// The amount to keep ready: twice the price where a message whose outcome is unknown is sent again.
+    /// The amount to reserve: twice the price if a message with an unknown outcome is sent again.
     package func amount(repeatsUnknown: Bool) -> Money? { amount.map { repeatsUnknown ? $0 + $0 : $0 } }
 
     package func key(of budget: Budget) -> BudgetKey { BudgetKey(tenant: tenant, name: budget.name) }
@@ -119,7 +119,7 @@ package struct BudgetCharge: Sendable, Equatable {
 extension Policy {
     /// The charge for a request; nil if no budget pays for it or it costs nothing.
     ///
-    /// It is the dearest provider's price of the route, since any of them may take the message.
+    /// The charge is the highest price of the route's providers, since any of them may take the message.
     func charge(_ request: VerificationRequest, _ tenant: TenantPolicy, to region: Region?) -> BudgetCharge? {
         guard let prices, !tenant.budgets.isEmpty, case .phone(let number) = request.recipient else { return nil }
         let budgets = tenant.budgets.filter { $0.pays(for: request, to: region) }

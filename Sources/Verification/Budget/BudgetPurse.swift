@@ -2,14 +2,14 @@
 
 package import Formats
 
-/// The money that one batch of decisions may spend: leased before its transaction, so that no row is shared in it.
+/// The money that one batch of decisions may spend: leased before its transaction, so that transactions share no row.
 package struct BudgetPurse: Sendable, Equatable {
     /// The money for one budget.
     package struct Balance: Sendable, Equatable {
-        /// For everybody.
+        /// The part for everybody.
         package var open: Money
 
-        /// For confirmed people alone.
+        /// The part for confirmed people only.
         package var reserved: Money
 
         /// The step of the budget's window in which the money was leased.
@@ -25,7 +25,7 @@ package struct BudgetPurse: Sendable, Equatable {
             self.renewal = renewal
         }
 
-        /// Takes an amount; nil if there is too little.
+        /// Removes an amount; nil if there is too little.
         mutating func take(_ amount: Money, isConfirmed: Bool) -> Spending.Part? {
             let fromReserve = isConfirmed ? min(reserved, amount) : .zero
             let rest = amount - fromReserve
@@ -36,7 +36,7 @@ package struct BudgetPurse: Sendable, Equatable {
         }
     }
 
-    /// The money that was taken for one message.
+    /// The money taken for one message.
     package struct Spending: Sendable, Equatable {
         package struct Part: Sendable, Equatable {
             package let open: Money
@@ -96,7 +96,7 @@ struct BudgetExhausted: Error {
 
 /// The results of the budgets in one batch of decisions.
 package struct BudgetEffects: Sendable, Equatable {
-    /// A request that is sent although a budget would have refused it.
+    /// A request that was sent although a recording budget would have refused it.
     package struct Recorded: Sendable, Equatable {
         package let request: RequestKey
         package let rule: String
@@ -105,7 +105,7 @@ package struct BudgetEffects: Sendable, Equatable {
     /// The money taken for each new send.
     package var spent: [SendID: BudgetPurse.Spending] = [:]
 
-    /// The budgets that refused a request, each with those refused.
+    /// The budgets that refused requests, with the number of requests.
     package var refused: [BudgetKey: Int] = [:]
     package var recorded: [Recorded] = []
 
@@ -118,7 +118,7 @@ package struct BudgetEffects: Sendable, Equatable {
 }
 
 extension IntakeDecision {
-    /// Pays for a request's message; returns the refusal if a budget has no room for it.
+    /// Pays for a request's message; returns the refusal if a budget has too little money.
     mutating func refusalByBudget(
         _ candidate: Candidate,
         _ request: VerificationRequest,

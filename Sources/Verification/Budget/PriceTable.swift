@@ -75,7 +75,7 @@ package struct PriceTable: Sendable, Equatable {
         case message, segment
     }
 
-    /// A provider's price: of a number's prefix, of a region, or of all else.
+    /// A provider's price for a number prefix, a region, or all other numbers.
     package struct Price: Sendable, Equatable {
         package let provider: String
         package let region: Region?
@@ -110,7 +110,7 @@ package struct PriceTable: Sendable, Equatable {
         }
     }
 
-    /// The cost of a text of so many segments; nil if the table has no price for it.
+    /// The cost of a text of so many segments; nil if the table has no price.
     package func cost(_ provider: String, _ number: PhoneNumber, _ region: Region?, segments: Int) -> Money? {
         let region = (region ?? .unknown).regionOfItsMobiles
         return cost(provider, segments) { price in
@@ -118,7 +118,7 @@ package struct PriceTable: Sendable, Equatable {
         }
     }
 
-    /// The cost of a text to a number of which only the region is known: prices of prefixes are left out.
+    /// The cost of a text to a number whose region alone is known: prices of prefixes are not used.
     package func cost(_ provider: String, _ region: Region?, segments: Int) -> Money? {
         let region = (region ?? .unknown).regionOfItsMobiles
         return cost(provider, segments) { $0.prefix == nil && ($0.region.map { $0 == region } ?? true) }
@@ -136,7 +136,7 @@ package struct PriceTable: Sendable, Equatable {
         byProvider[provider]?.first { $0.prefix == nil && ($0.region == nil || $0.region == region) }?.amount
     }
 
-    /// True if every number of a region has a price at a provider; nil asks for the numbers of all regions.
+    /// True if a provider has a price for every number of a region; nil for the numbers of all regions.
     package func covers(_ provider: String, _ region: Region?) -> Bool {
         let region = region?.regionOfItsMobiles
         return byProvider[provider]?.contains { $0.prefix == nil && ($0.region == nil || $0.region == region) } ?? false

@@ -16,7 +16,7 @@ struct DeliveryEvent: Sendable, Equatable {
     /// The reason of the repeated status, if it has one.
     let originalReason: String?
 
-    /// The time from which a new request may get a send, as far as this decision knows.
+    /// The time from which a new request may get a send, as far as this decision can tell.
     let retryAfter: Timestamp?
     let rule: String?
 

@@ -36,7 +36,7 @@ package enum EventReason: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The status of the reason's events; nil if it goes with any.
+    /// The status of events with this reason; nil if any status can have it.
     package var status: DeliveryStatus? {
         switch self {
         case .repeated: nil

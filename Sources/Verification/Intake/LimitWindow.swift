@@ -146,7 +146,7 @@ package struct WindowChange: Sendable {
     /// The time from which the window no longer matters.
     package let expiry: Timestamp
 
-    /// The limits that the window serves, and the time of the batch's admissions.
+    /// The limits that use the window, and the time of the batch's admissions.
     private let limits: [RateLimit]
     private let now: Timestamp
 

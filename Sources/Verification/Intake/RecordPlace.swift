@@ -2,7 +2,7 @@
 
 import Formats
 
-/// The place of a record: its topic, partition, offset and timestamp.
+/// True while a send has no outcome yet; no other send can begin before.
 package struct RecordPlace: Sendable, Hashable {
     /// The 32-bit FNV-1a hash of the topic's name, enough to distinguish the few topics that a fleet reads.
     package let topic: Int32

@@ -30,7 +30,7 @@ package struct StoredVerification: Sendable, Equatable, CustomReflectable {
 
     private var shared: Shared<Fields>
 
-    /// The fields; those of `let` never change.
+    /// The stored fields; the constant ones never change.
     private struct Fields: Sendable, Equatable {
         let id: VerificationID
         let requestID: String

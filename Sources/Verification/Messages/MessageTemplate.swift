@@ -23,7 +23,7 @@ package struct MessageTemplate: Sendable, Equatable {
     /// The size of all words, without the placeholders.
     private let wordsSize: TextSize
 
-    /// Reads a text; braces around no placeholder's name are plain words.
+    /// Reads a text; braces that do not enclose a placeholder's name are plain words.
     init(_ text: String) {
         var pieces: [Piece] = []
         var words = text[...]

@@ -17,19 +17,19 @@ package protocol BrakeLedger: Sendable {
 
     // MARK: The one reader
 
-    /// Becomes the fleet's reader, or stays it; nil while another one is.
+    /// Acquires or renews the role of the fleet's reader; nil while another worker has it.
     ///
-    /// After the lease another worker takes over, unless the call is repeated. `judgedTo` is the time up to which the
+    /// Another worker takes over after the lease, unless the call is repeated. `judgedTo` is the time up to which the
     /// reader has judged verifications, nil before its first round.
     func elect(_ reader: UUIDValue, lease: Duration, judgedTo: Timestamp?) async throws -> ReaderTurn?
 
     /// Lets another worker take over at once.
     func resign(_ reader: UUIDValue) async throws
 
-    /// The verifications of phone numbers that began from one time up to another, by tenant.
+    /// The phone verifications that began in a range of time, by tenant.
     func conversions(from: Timestamp, to: Timestamp) async throws -> [String: [ConversionSample]]
 
-    /// The blocks that are in force, and those that ended within a day, by which trips are counted.
+    /// The blocks in force, and those that ended within a day, which count as earlier trips.
     func brakeBlocks() async throws -> [TenantBlock]
 
     /// The scopes with a block in force, each with the time of its last refused request.
@@ -50,7 +50,7 @@ package protocol BrakeLedger: Sendable {
     /// One that an operator has announced anew meanwhile stays as it is.
     func store(_ launches: [BrakeLaunch], by reader: UUIDValue) async throws -> Bool
 
-    /// The counts of the hours from a time on, of all providers together.
+    /// The counts of the hours since a time, of all providers together.
     func conversionHours(since: Timestamp) async throws -> ConversionCounts
 
     /// Adds counts of all verifications from a time, nil for none counted yet, up to another.
@@ -66,7 +66,7 @@ package protocol BrakeLedger: Sendable {
 
 /// The state that workers read every two seconds.
 package struct BrakeStatus: Sendable, Equatable {
-    /// A number that is raised by every change of the board.
+    /// The board's version, incremented by every change.
     package let version: Int64
 
     /// The age of the youngest verification that is judged; nil before the first judgement.
@@ -78,7 +78,7 @@ package struct BrakeStatus: Sendable, Equatable {
     }
 }
 
-/// The turn of the fleet's reader.
+/// The turn of the fleet's reader, from its election until it resigns or its lease expires.
 package struct ReaderTurn: Sendable, Equatable {
     /// The database's time.
     package let now: Timestamp
@@ -97,7 +97,7 @@ package struct TenantBlock: Sendable, Equatable {
     package let tenant: String
     package let block: BrakeBlock
 
-    /// True while the tenant approves too little for a verdict: the block only records.
+    /// True while the tenant has too few approvals for a verdict: the block then only records.
     package let isAsleep: Bool
 
     package init(tenant: String, block: BrakeBlock, isAsleep: Bool) {

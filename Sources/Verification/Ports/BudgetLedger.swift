@@ -4,10 +4,10 @@ package import Formats
 
 /// The store of the budgets' leases.
 ///
-/// Nothing is spent that was not leased before, so that the fleet never spends more than a budget's amount: money of a
+/// Money must be leased before it is spent, so the fleet never spends more than a budget's amount: the money of a
 /// worker that died counts as spent. Each method is one transaction. An error means that the database failed.
 package protocol BudgetLedger: Sendable {
-    /// Leases money, each ask as far as its budget has room.
+    /// Leases money for each request, as far as its budget has any.
     ///
     /// An ask whose time zone the store does not know gets no answer.
     func lease(_ asks: [BudgetAsk]) async throws -> [BudgetLease]
@@ -19,9 +19,9 @@ package protocol BudgetLedger: Sendable {
     func forecast(_ budget: Budget, of tenant: String, amount: Money) async throws -> BudgetForecast?
 }
 
-/// The use of a budget if it goes on as in the last two steps of its window.
+/// The use of a budget if spending continues as in the last two steps of its window.
 package struct BudgetForecast: Sendable, Equatable {
-    /// The money of an hour.
+    /// The money spent an hour.
     package let perHour: Money
 
     /// The time at which the budget is used up; nil if the window frees enough money before, or the month ends.
@@ -32,20 +32,20 @@ package struct BudgetForecast: Sendable, Equatable {
         self.exhaustedAt = exhaustedAt
     }
 
-    /// The forecast at a rate in millionths a second, which may be any number that a database returns.
+    /// Makes a forecast from a rate in millionths a second, which may be any number that a database returns.
     package init(rate: Double, exhaustedAt: Timestamp?) {
         let micros = (rate * 3600).rounded()
         self.init(perHour: Money(micros: Int64(exactly: micros) ?? .max), exhaustedAt: exhaustedAt)
     }
 }
 
-/// A worker's need of money.
+/// A worker's request for money of one budget.
 package struct BudgetAsk: Sendable, Equatable {
     package struct Need: Sendable, Equatable {
-        /// Leased if there is room for it.
+        /// The minimum: leased whole, if the budget has that much.
         package let least: Money
 
-        /// Leased as far as it is little beside the budget's room.
+        /// The maximum: less is leased if it would take a large part of the remaining money.
         package let most: Money
 
         package init(least: Money, most: Money) {
@@ -60,7 +60,7 @@ package struct BudgetAsk: Sendable, Equatable {
     package let budget: Budget
     package let open: Need
 
-    /// For confirmed people, who may use the whole budget.
+    /// The need for confirmed people, who may use the whole budget.
     package let reserved: Need
 
     package init(tenant: String, budget: Budget, open: Need, reserved: Need) {
@@ -73,7 +73,7 @@ package struct BudgetAsk: Sendable, Equatable {
     package var key: BudgetKey { BudgetKey(tenant: tenant, name: budget.name) }
 }
 
-/// The answer to one ask.
+/// The answer to one request for money.
 package struct BudgetLease: Sendable, Equatable {
     package let key: BudgetKey
 
@@ -81,16 +81,16 @@ package struct BudgetLease: Sendable, Equatable {
     package let bucket: Timestamp
     package let left: Duration
 
-    /// The amount in force, which an operator may have raised.
+    /// The amount in force, which an operator may have changed.
     package let amount: Money
 
-    /// The money that the window's leases took before this one, and with it.
+    /// The money leased in the window before this lease; `used` includes this lease.
     package let usedBefore: Money
     package let used: Money
     package let open: Money
     package let reserved: Money
 
-    /// The time at which the window frees money, if nobody gives any back.
+    /// The time at which the window frees money, if no worker gives any back before.
     package let renewal: Timestamp
 
     package init(

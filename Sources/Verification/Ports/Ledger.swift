@@ -145,7 +145,7 @@ package struct ReceiptResult: Sendable {
 package protocol BatchFailure: Error {
     var isTimeout: Bool { get }
 
-    /// True if another transaction locks a row, a table, or a key that it has not committed yet.
+    /// True if another transaction locks a row or a table, or has inserted a key without committing yet.
     var isLockConflict: Bool { get }
 
     /// True unless the transaction may have been committed.

@@ -40,7 +40,7 @@ package final class VerificationRequest: Sendable, Redacted {
 
     package let trace: TraceContext?
 
-    /// The paths of unreadable hints that were left out, such as `client.ip`.
+    /// The paths of unreadable hints that were ignored, such as `client.ip`.
     package let unreadHints: [String]
 
     /// Reads the fields, in the order in which their faults are reported.

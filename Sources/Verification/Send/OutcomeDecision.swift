@@ -4,7 +4,7 @@ package import Formats
 
 /// Settles sends: a pure function of their results and their verifications.
 package enum OutcomeDecision {
-    /// The time after which a request is told that its message has not left yet.
+    /// The time after which an event tells a request that its message is still waiting.
     private static let patience = Duration.seconds(4)
 
     /// The changed verifications, and the events that report the changes.
@@ -62,7 +62,7 @@ package enum OutcomeDecision {
         return changes
     }
 
-    /// True for the claim, one of a send's, whose next attempt comes after `patience`: its request is told once.
+    /// True for the claim of a send whose next attempt comes after `patience`; its request gets one event about that.
     private static func isHeldUp(_ result: SendResult, _ verification: StoredVerification, _ now: Timestamp) -> Bool {
         guard case .retry(let delay) = result.disposition, delay > .zero else { return false }
         // While a send is open, its window counts from the request's decision.

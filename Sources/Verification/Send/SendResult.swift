@@ -41,7 +41,7 @@ package final class SendResult: Sendable {
         }
     }
 
-    /// True for a result that may have an event: an outcome, or a delay before the next attempt.
+    /// True for a result that may cause an event: an outcome, or a delay before the next attempt.
     package var isTold: Bool {
         if case .retry(let delay) = disposition { delay > .zero } else { disposition.status != nil }
     }

@@ -84,7 +84,7 @@ import Verification
         #expect(abs(main.shared - 1880) < 40 && abs(main.shared + backup.shared - 2000) < 1)
         let line = try #require(replay.lines.first { $0.contains("main") })
         #expect(line.contains("1,000") && line.contains("80.0 %"))
-        // What is older than the start is evidence and no part of the sums.
+        // Verifications before the start are evidence and no part of the sums.
         let later = RouteReplay(counts(0..<10), policy: Self.policy, since: Self.hour + .seconds(5 * 3600))
         #expect(later.hours == 5 && later.rows.first { $0.provider == "main" }?.messages == 500)
         #expect(later.rows.first { $0.provider == "main" }?.shared ?? 0 > 970)

@@ -204,7 +204,7 @@ import Verification
         let slices = ledger.with { $0.reads }.filter { $0.to <= start - .seconds(600) }.sorted { $0.to < $1.to }
         #expect(slices.first?.from == start - .seconds(3600) && slices.last?.to == start - .seconds(600))
         #expect(zip(slices, slices.dropFirst()).allSatisfy { $0.to == $1.from })
-        // What is read backwards leaves as it would have.
+        // Verifications that were read backwards leave the window like others.
         try await run(&reading, for: 3000)
         #expect(reading.turn?.brakes.size == 40 + 3 * 2)
     }

@@ -67,7 +67,7 @@ import Verification
         try await ClockedDatabase.with { clocked in
             var crowd = Crowd(clocked, seed: seed)
             var expected: Set = ["quota_recipient", "quota_ip", "quota_tenant", "duplicate_request", "sent"]
-            // Whether a send of several workers is still open when its person asks again is a matter of their speed.
+            // The workers' speed decides if a send is still open at the person's next request.
             if workers == 1 { expected.formUnion(["resend_window", "send_pending"]) }
             // Six rounds nearly always meet every rule; a rare seed needs more.
             var rounds = 0

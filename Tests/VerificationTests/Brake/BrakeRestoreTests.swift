@@ -125,7 +125,7 @@ import Testing
         }
         #expect(largest <= 4000 && largest > 3980)
         #expect(brake.verifications > 390)
-        // What was forgotten is not begun anew at a later age.
+        // A forgotten verification does not begin again at a later age.
         brake.read(Self.samples(500, from: .test), age: 5, by: Usual())
         #expect(brake.size == largest)
         _ = brake.judge(at: .test + .seconds(3900), by: Usual())

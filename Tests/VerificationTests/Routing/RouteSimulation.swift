@@ -192,7 +192,7 @@ struct RouteSimulation {
         }
     }
 
-    /// What the fleet's reader keeps of a tenant, fed once a minute.
+    /// The fleet's reader for one tenant, fed once a minute.
     struct TenantRoutes {
         let route: AdaptiveRoute
         let prices: [String: Money]

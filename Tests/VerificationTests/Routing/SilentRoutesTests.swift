@@ -70,7 +70,7 @@ import Testing
             lengths.append(contentsOf: desk.judge())
             #expect(desk.routes.silent(in: "DE", at: desk.now)["main"]?.until == desk.now + .seconds(60 * minutes))
             #expect(desk.judge() == [], "one verdict, one silence")
-            // What it carried before is spent: the end of the silence alone repeats nothing.
+            // Its earlier messages are spent: the end of the silence alone repeats nothing.
             desk.now = desk.now + .seconds(60 * minutes + 601)
             #expect(desk.judge() == [] && desk.routes.silent(in: "DE", at: desk.now).isEmpty)
             desk.now = desk.now + .seconds(1800)

@@ -49,7 +49,7 @@ struct VonageSMSGateway: GatewayDialect {
         let parameter = Self.parameters(body, isJSON: request.isJSON)
         let basic = Credentials(request)?.basic
         guard let account = parameter("api_key") ?? basic?.name else { throw VonageSMSError.missing("api_key") }
-        // A signed request carries `sig` in place of the secret; no key is known here to check it with.
+        // A signed request has `sig` instead of the secret; it is not checked, since no key is known here.
         guard let secret = parameter("api_secret") ?? basic?.password ?? parameter("sig") else {
             throw VonageSMSError.missing("api_secret")
         }
@@ -95,7 +95,7 @@ struct VonageSMSGateway: GatewayDialect {
         GatewayAnswer(status: .ok, body: try JSONLine.buffer(of: VonageSMSAnswer(stored.message)))
     }
 
-    /// The text as GSM-7 carries it, with `?` for each character that it lacks.
+    /// The text reduced to GSM-7, with `?` for each character outside of it.
     static func gsm7(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { TextEncoding.hasGSM7($0) ? $0 : "?" }))
     }

@@ -2,8 +2,8 @@
 
 /// The e-mail that carries a link, a code or both.
 ///
-/// Both parts have the same content. Each shows the full link, so that a person sees its target and can copy it. The
-/// HTML loads nothing and tracks nothing.
+/// Its text part and its HTML part have the same content. Each shows the full link, so that a person sees its target and
+/// can copy it. The HTML loads nothing and tracks nothing.
 package enum EmailTemplate {
     /// Creates the subject and the two parts.
     ///
