@@ -11,6 +11,9 @@ package struct SilentRoutes {
     /// The time that messages count.
     package static let window = Duration.seconds(1800)
 
+    /// The time for which a region's traffic is remembered.
+    private static let volumeMemory = Duration.seconds(6 * 3600)
+
     /// The most verifications of a provider, region and minute in memory.
     static let sample = 60
 
@@ -186,7 +189,8 @@ package struct SilentRoutes {
             // If the others convert as badly, the cause is no provider. An attack adds traffic, a silent route none.
             guard
                 others.convert(unlike: verdict.evidence)
-                    || others.weight < Evidence.fewMessages && !isSurplus(place.region, at: now, by: baseline)
+                    || others.weight < Evidence.fewMessages
+                        && !isSurplus(place.region, since: verdict.since, at: now, by: baseline)
             else { continue }
             let silence =
                 silences[place]?.next(at: now) ?? Silence(since: now, until: now + Silence.shortest)
@@ -224,11 +228,26 @@ package struct SilentRoutes {
         return evidence
     }
 
-    /// True if the window has more verifications of a region than are usual, or nothing is usual yet.
-    private func isSurplus(_ region: String, at now: Timestamp, by baseline: some ConversionBaseline) -> Bool {
-        let seen = volumes[region]?.values.reduce(0, +) ?? 0
-        let usual = baseline.usualVolume(region: region, at: now) * (Self.window / .seconds(3600))
-        return usual == 0 || Double(seen) > 1.5 * usual + 15
+    /// True if a region has more verifications since a minute than are usual; where nothing is usual, than in the
+    /// quietest half hour of the hours before, since an attack may have lasted for some of them.
+    private func isSurplus(
+        _ region: String,
+        since start: Int64,
+        at now: Timestamp,
+        by baseline: some ConversionBaseline
+    ) -> Bool {
+        let minutes = volumes[region] ?? [:]
+        func volume(_ range: Range<Int64>) -> Int { minutes.reduce(0) { range ~= $1.key ? $0 + $1.value : $0 } }
+        let end = now.minute + 1
+        var usual = baseline.usualVolume(region: region, at: now) / 60
+        if usual == 0 {
+            let length = Int64(Self.window / .seconds(60))
+            let first = minutes.keys.min() ?? end
+            let starts = stride(from: end - 2 * length, through: first, by: -Int(length))
+            guard let least = starts.map({ volume($0..<$0 + length) }).min() else { return true }
+            usual = Double(least) / Double(length)
+        }
+        return Double(volume(start..<end)) > 1.5 * usual * Double(end - start) + 5
     }
 
     private mutating func forget(before start: Timestamp, at now: Timestamp) {
@@ -238,7 +257,7 @@ package struct SilentRoutes {
             return left.isEmpty ? nil : left
         }
         volumes = volumes.compactMapValues { minutes in
-            let left = minutes.filter { $0.key >= first }
+            let left = minutes.filter { $0.key >= (now - Self.volumeMemory).minute }
             return left.isEmpty ? nil : left
         }
         beginnings = beginnings.filter { $0.value > start }

@@ -158,9 +158,20 @@ private enum RegionSample {
         return (Double(farthest) / 100, silences)
     }
 
-    @Test func `an attack on a region moves no share by five points`() {
-        // 2 a second for 20 minutes, all to one block of numbers.
-        let (points, silences) = movement(Attack(rate: 30, minutes: 20), honest: Self.honest, seed: 7)
+    /// Attacks on one block of numbers and on 5,000 of them, from 2 to 4 a second beside 0.27.
+    @Test(
+        arguments: [
+            (1, 1, 30, 20), (5000, 400, 30, 12), (5000, 400, 53, 31), (200, 40, 60, 45), (1000, 10, 30, 119),
+        ]
+    )
+    func `an attack on a region moves no share by five points`(
+        prefixes: Int,
+        ranges: Int,
+        rate: Int,
+        minutes: Int
+    ) {
+        let attack = Attack(prefixes: prefixes, ranges: ranges, rate: rate, minutes: minutes)
+        let (points, silences) = movement(attack, honest: Self.honest, seed: 7)
         #expect(points <= 5)
         #expect(silences == 0)
     }
