@@ -121,16 +121,20 @@ class Parser:
             raise QueryError(f"unknown function {name}_over_time")
         self.next("(")
         self.next(kind="selector")
-        stages = []
-        while self.peek() != "[":
-            stages.append(self.stage())
-        self.next("[")
-        length = seconds(self.next(kind="duration"))
-        self.next("]")
-        offset = 0
-        if self.peek() == "offset":
-            self.next()
-            offset = seconds(self.next(kind="duration"))
+        stages, length, offset = [], None, 0
+        # The range stands behind the selector, or behind the last stage.
+        while self.peek() != ")":
+            if length is not None or self.peek() != "[":
+                stages.append(self.stage())
+                continue
+            self.next("[")
+            length = seconds(self.next(kind="duration"))
+            self.next("]")
+            if self.peek() == "offset":
+                self.next()
+                offset = seconds(self.next(kind="duration"))
+        if length is None:
+            raise QueryError(f"{name}_over_time has no range")
         self.next(")")
         if (name not in ("count", "absent")) != (bool(stages) and stages[-1][0] == "unwrap"):
             raise QueryError(f"{name}_over_time and unwrap do not go together, or have to")
