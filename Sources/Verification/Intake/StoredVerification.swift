@@ -294,7 +294,7 @@ package struct StoredVerification: Sendable, Equatable, CustomReflectable {
     /// Stores the status of a message's event.
     ///
     /// Repeated requests are answered with the status: for them a verification that has ended stays as it ended.
-    mutating func note(_ status: DeliveryStatus, _ reason: String?) {
+    mutating func note(_ status: DeliveryStatus, _ reason: consuming String?) {
         if self.status?.isEnd == true { return }
         self.status = status
         self.reason = reason

@@ -43,7 +43,7 @@ struct MicroCommand: ParsableCommand {
         .decide: Counts(allocations: 16, retains: 84),
         .sign: Counts(allocations: 6, retains: 13),
         .render: Counts(allocations: 4, retains: 39),
-        .settle: Counts(allocations: 6, retains: 48),
+        .settle: Counts(allocations: 6, retains: 47),
         .encode: Counts(allocations: 1, retains: 84),
     ]
 
