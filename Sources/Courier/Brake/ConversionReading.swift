@@ -229,17 +229,17 @@ struct ConversionReading {
 
     /// Reads the oldest verifications first, so that each is read in the order of its ages.
     private mutating func read(_ turn: Turn, to now: Timestamp) async throws {
-        let ages = [ApprovalCurve.firstReading] + ApprovalCurve.ages
-        for index in ages.indices.reversed() {
-            let end = now - ages[index]
+        for index in ApprovalCurve.readings.indices.reversed() {
+            let end = now - ApprovalCurve.readings[index]
+            let age = index == 0 ? nil : index - 1
             while turn.positions[index] < end {
                 // After a long outage, the oldest verifications have left the window.
                 let start = max(turn.positions[index], now - Brake.window)
                 let next = min(end, start + Self.slice)
                 let samples = try await ledger.conversions(from: start, to: next)
-                turn.brakes.read(samples, age: index == 0 ? nil : index - 1, countedFrom: turn.countedFrom)
-                turn.launches.read(samples, isLast: index == ages.indices.last)
-                turn.routes.read(samples, age: index == 0 ? nil : index - 1, by: turn.brakes)
+                turn.brakes.read(samples, age: age, countedFrom: turn.countedFrom)
+                turn.launches.read(samples, isLast: age == ApprovalCurve.ages.indices.last)
+                turn.routes.read(samples, age: age, by: turn.brakes)
                 turn.positions[index] = next
                 try await keepLease(turn)
             }

@@ -14,7 +14,7 @@ import Verification
 /// A worker that dies takes its queue along, and an approval after the last age is not reported.
 struct FeedbackReading {
     /// The ages at which a message is looked at.
-    static let ages = [ApprovalCurve.firstReading] + ApprovalCurve.ages
+    static let ages = ApprovalCurve.readings
 
     /// The time that one statement reads.
     private static let slice = Duration.seconds(10)

@@ -13,9 +13,6 @@ package struct BrakeReplay {
     /// The interval between two rounds of the reader.
     private static let interval = Duration.seconds(2)
 
-    /// The ages at which a verification is read, the youngest first.
-    private static let ages = [ApprovalCurve.firstReading] + ApprovalCurve.ages
-
     private struct Arrival {
         let tenant: String
         let sample: ConversionSample
@@ -36,7 +33,7 @@ package struct BrakeReplay {
 
     /// The sent verifications, oldest first, and the number of them read at each age.
     private var sent: [Arrival] = []
-    private var positions = [Int](repeating: 0, count: BrakeReplay.ages.count)
+    private var positions = [Int](repeating: 0, count: ApprovalCurve.readings.count)
     package private(set) var report = BrakeReplayReport()
 
     /// - Parameters:
@@ -106,8 +103,8 @@ package struct BrakeReplay {
 
     /// Reads the oldest verifications first, so that each is read in the order of its ages.
     private mutating func read() {
-        for index in Self.ages.indices.reversed() {
-            let end = now - Self.ages[index]
+        for index in ApprovalCurve.readings.indices.reversed() {
+            let end = now - ApprovalCurve.readings[index]
             var samples: [String: [ConversionSample]] = [:]
             while positions[index] < sent.count, sent[positions[index]].beganAt < end {
                 let arrival = sent[positions[index]]
@@ -118,7 +115,7 @@ package struct BrakeReplay {
             let age = index == 0 ? nil : index - 1
             brakes.read(samples, age: age, countedFrom: Timestamp(microseconds: .max))
         }
-        let done = positions[Self.ages.count - 1]
+        let done = positions[ApprovalCurve.readings.count - 1]
         guard done > 1000, done * 2 > sent.count else { return }
         sent.removeFirst(done)
         for index in positions.indices { positions[index] -= done }

@@ -172,6 +172,9 @@ package struct ApprovalCurve: Sendable, Equatable {
     /// The ages at which it is read again.
     package static let ages: [Duration] = [15, 30, 60, 120, 240, 600].map { .seconds($0) }
 
+    /// All ages at which it is read, the youngest first.
+    package static let readings = [firstReading] + ages
+
     /// The minimum number of approvals that define a curve.
     package static let minimumApprovals = 200
 
