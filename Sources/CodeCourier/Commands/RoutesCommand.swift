@@ -26,6 +26,21 @@ struct RoutesCommand: AsyncParsableCommand {
     )
 }
 
+/// The routes to show, and the form of the output.
+struct RouteChoice: ParsableArguments {
+    @Option(help: "Only this tenant's; default: all tenants'.")
+    var tenant: String?
+
+    @Option(help: "Only this region's, such as DE.")
+    var region: String?
+
+    @Option(help: ArgumentHelp("The policy; default: the configuration's.", valueName: "policy.yaml"))
+    var policy: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+}
+
 struct RoutesExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
@@ -45,27 +60,17 @@ struct RoutesExplainCommand: AsyncParsableCommand {
 
     @OptionGroup var database: OperatorDatabaseOptions
 
-    @Option(help: "Only this tenant's; default: all tenants'.")
-    var tenant: String?
-
-    @Option(help: "Only this region's, such as DE.")
-    var region: String?
-
-    @Option(help: ArgumentHelp("The policy; default: the configuration's.", valueName: "policy.yaml"))
-    var policy: String?
-
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var choice: RouteChoice
 
     func run() async throws {
-        let policy = try database.loadPolicy(policy)
+        let policy = try database.loadPolicy(choice.policy)
         let shares = try await database.withPool(for: "routes") { pool in
             try await pool.withSession { session in
                 try RouteShares(try session.execute(PostgresLedger.readShares))
             }
         }
-        let output = RouteShareOutput(shares: shares, policy: policy, tenant: tenant, region: region)
-        if json { printOutput(output.json) } else { printOutput(output.lines) }
+        let output = RouteShareOutput(shares: shares, policy: policy, tenant: choice.tenant, region: choice.region)
+        if choice.json { printOutput(output.json) } else { printOutput(output.lines) }
     }
 }
 
@@ -90,20 +95,10 @@ struct RoutesReplayCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("How far back, such as 24h or 7d.", valueName: "span"))
     var from: SpanArgument
 
-    @Option(help: "Only this tenant's; default: all tenants'.")
-    var tenant: String?
-
-    @Option(help: "Only this region's, such as DE.")
-    var region: String?
-
-    @Option(help: ArgumentHelp("The policy; default: the configuration's.", valueName: "policy.yaml"))
-    var policy: String?
-
-    @Flag(help: "Print JSON.")
-    var json = false
+    @OptionGroup var choice: RouteChoice
 
     func run() async throws {
-        let policy = try database.loadPolicy(policy)
+        let policy = try database.loadPolicy(choice.policy)
         let start = (Timestamp.now - from.duration).hour
         let counts = try await database.withPool(for: "routes") { pool in
             try await pool.withSession { session in
@@ -111,7 +106,7 @@ struct RoutesReplayCommand: AsyncParsableCommand {
                 return try ConversionCounts(firsts: try session.execute(statement))
             }
         }
-        let replay = RouteReplay(counts, policy: policy, since: start, tenant: tenant, region: region)
-        if json { printOutput(replay.json) } else { printOutput(replay.lines) }
+        let replay = RouteReplay(counts, policy: policy, since: start, tenant: choice.tenant, region: choice.region)
+        if choice.json { printOutput(replay.json) } else { printOutput(replay.lines) }
     }
 }

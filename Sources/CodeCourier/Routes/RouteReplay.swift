@@ -78,10 +78,7 @@ struct RouteReplay {
             at hour: Timestamp
         ) {
             for (code, groups) in Dictionary(grouping: groups, by: \.0.region) where region == nil || region == code {
-                guard
-                    case .adaptive(let route) = Region(code).map({ routes.route(for: .sms, region: $0) })
-                        ?? routes.fallback
-                else { continue }
+                guard case .adaptive(let route) = routes.route(ofRegion: code) else { continue }
                 hours.insert(hour)
                 for (group, count) in groups {
                     add(code, group.provider) { row in

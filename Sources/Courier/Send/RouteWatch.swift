@@ -41,7 +41,7 @@ package struct RouteWatch: Service {
             let next = ContinuousClock.now + interval
             if policies.current.tenants.values.contains(where: \.routes.hasAdaptive) {
                 await outage.note {
-                    // The version first: a change in between is read again.
+                    // Read the version first: a change between the two reads is then read again.
                     let version = try await ledger.routesVersion()
                     if version == known { return }
                     source.replace(with: try await ledger.routeShares())

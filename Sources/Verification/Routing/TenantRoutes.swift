@@ -108,7 +108,7 @@ package struct TenantRoutes: Sendable {
         for (tenant, routes) in routes {
             let history = brakes.history(of: tenant)
             let changes = silent[tenant, default: SilentRoutes()].judge(at: now, by: history) { place in
-                guard case .adaptive(let route)? = routes.route(ofRegion: place.region) else { return false }
+                guard case .adaptive(let route) = routes.route(ofRegion: place.region) else { return false }
                 return route.providers.contains(place.provider) && route.providers.count > 1
             }
             judgement.silences += changes.map { TenantSilence(tenant: tenant, change: $0) }
@@ -140,7 +140,7 @@ package struct TenantRoutes: Sendable {
         let named = routes.regions.keys.map(\.code)
         let silentRegions = silent.silences.keys.map(\.region)
         for region in evidence.regions.union(named).union(silentRegions).union([""]) {
-            guard case .adaptive(let route)? = routes.route(ofRegion: region) else { continue }
+            guard case .adaptive(let route) = routes.route(ofRegion: region) else { continue }
             let rule = rules[route] ?? ShareRule(route, evidence, at: now)
             rules[route] = rule
             shares[region] = rule.shares(
@@ -195,7 +195,7 @@ extension Routes {
     }
 
     /// The route of text messages to a region by its code; empty for regions without a route of their own.
-    func route(ofRegion code: String) -> Route? {
+    package func route(ofRegion code: String) -> Route {
         code.isEmpty ? fallback : Region(code).map { route(for: .sms, region: $0) } ?? fallback
     }
 }
